@@ -1,0 +1,59 @@
+"""A rules engine over fact tables: what is established, what is refused, what is still unread.
+
+The Python API mirrors the verbs of the command line::
+
+    from ullage import Policy
+
+    policy = Policy.load(rules=["rules"], facts=["facts"])
+    for standing in policy.standings():
+        print(standing.law, standing.subject_text, standing.verdict)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ullage.findings import Finding, PolicyError, Position, Severity, UsageError
+    from ullage.policy import Policy
+    from ullage.results import Bindings, Law, Quantity, Standing, StandingClass, Term
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Bindings",
+    "Finding",
+    "Law",
+    "Policy",
+    "PolicyError",
+    "Position",
+    "Quantity",
+    "Severity",
+    "Standing",
+    "StandingClass",
+    "Term",
+    "UsageError",
+    "__version__",
+]
+
+_HOMES = {
+    **dict.fromkeys(
+        ("Finding", "PolicyError", "Position", "Severity", "UsageError"), "ullage.findings"
+    ),
+    **dict.fromkeys(
+        ("Bindings", "Law", "Quantity", "Standing", "StandingClass", "Term"), "ullage.results"
+    ),
+    "Policy": "ullage.policy",
+}
+
+
+def __getattr__(name: str) -> object:
+    # Imported on first use: the command line answers `--version` and `--help` without the solver.
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,103 @@
+"""Where output goes: what was asked for to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TextIO
+
+from ullage.findings import Finding, UsageError
+from ullage.render import FORMATS, Renderer, View
+from ullage.render.text import one_line
+from ullage.terminal import encodes, wants_colour
+
+
+def renderer(name: str, stream: TextIO | None, *, values: bool = False) -> Renderer:
+    """The format of that name, for what the stream can show."""
+    view = View(
+        colour=wants_colour(stream, os.environ),
+        unicode=encodes("·", stream),
+        values=values,
+    )
+    return FORMATS[name](view)
+
+
+def write(text: str, stream: TextIO | None = None) -> None:
+    """Write to stdout, or to the stream given.
+
+    A reader that has gone away, as ``head`` does, is no failure: the rest goes nowhere and the
+    exit status still tells the result. Raises UsageError where the system refuses to write.
+    """
+    stream = stream or sys.stdout
+    if stream is None or not text:
+        # A stream that the caller closed is None.
+        return
+    try:
+        stream.write(text)
+        stream.flush()
+    except UnicodeEncodeError:
+        encoding = stream.encoding
+        write(text.encode(encoding, "backslashreplace").decode(encoding), stream)
+    except BrokenPipeError:
+        _discard(stream)
+    except OSError as error:
+        _discard(stream)
+        raise UsageError(f"cannot write the output: {error.strerror or error}") from error
+
+
+def write_program(text: str) -> None:
+    """Write a program to stdout in UTF-8, whatever stdout's encoding: escapes would change it.
+
+    Raises UsageError where the system refuses to write.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    write(text)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises UsageError where that fails."""
+    try:
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            # A device or a pipe must be written to, never replaced.
+            target.write_text(text, encoding="utf-8")
+            return
+        draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise UsageError(f"cannot write `{path}`: {error.strerror or error}") from error
+
+
+def say(text: str, help: str = "") -> None:
+    """Say one line on stderr, with a hint below it where there is one."""
+    hint = f"  help: {one_line(help)}\n" if help else ""
+    with suppress(UsageError):
+        # Nobody is left to be told that stderr cannot be written.
+        write(f"ullage: {one_line(text)}\n{hint}", sys.stderr)
+
+
+def write_invalid(name: str, findings: Iterable[Finding]) -> None:
+    """Print what makes a policy invalid, for a verb whose output it is not.
+
+    A person reads it on stderr; a program that asked for another format gets it on stdout.
+    """
+    stream = sys.stderr if name == "human" else sys.stdout
+    write(renderer(name, stream).findings(tuple(findings)), stream)
+
+
+def _discard(stream: TextIO) -> None:
+    """Let whatever the stream still holds, or gets later, go nowhere."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)

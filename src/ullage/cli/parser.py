@@ -1,0 +1,94 @@
+"""Reading the words after a verb, with our own wording and exit status for what is wrong."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from ullage.findings import UsageError, listed, similar
+from ullage.render import FORMATS
+from ullage.results import StandingClass
+
+FAIL_ON = (StandingClass.REFUSED.value, StandingClass.UNESTABLISHED.value)
+"""The classes that ``--fail-on`` takes."""
+
+
+class VerbParser(argparse.ArgumentParser):
+    """The parser of one verb. Raises UsageError, where argparse would print and exit with 2."""
+
+    def __init__(self, verb: str, summary: str) -> None:
+        """A parser with the flags that all verbs share."""
+        super().__init__(
+            prog=f"ullage {verb}",
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            allow_abbrev=False,
+        )
+        self.set_defaults(format="human")
+        self.add_argument(
+            "--rules",
+            action="append",
+            type=Path,
+            metavar="DIR",
+            help="a folder of rules; repeatable (default: ./rules and ./facts where both exist, "
+            "else the policy that comes with ullage)",
+        )
+        self.add_argument(
+            "--facts", action="append", type=Path, metavar="DIR", help="a folder of facts; likewise"
+        )
+        self.add_argument(
+            "--override",
+            action="store_true",
+            help="let a row of a later folder replace one of an equal key",
+        )
+        self.add_argument(
+            "--format",
+            type=one_of("--format", FORMATS),
+            metavar="|".join(FORMATS),
+            help="what to print (default: human)",
+        )
+        self.add_argument(
+            "--fail-on",
+            action="append",
+            type=one_of("--fail-on", FAIL_ON),
+            default=[],
+            metavar="|".join(FAIL_ON),
+            help="exit with 2 where a standing is refused, with 4 where one is unestablished; "
+            "repeatable",
+        )
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The values of the words after the verb. Raises UsageError."""
+        args, unknown = self.parse_known_intermixed_args(words)
+        options = [u.partition("=")[0] for u in unknown if u.startswith("-")]
+        if options:
+            known = [o for a in self._actions for o in a.option_strings if o.startswith("--")]
+            raise UsageError(
+                f"`{self.prog}` has no option `{options[0]}`",
+                similar(options[0], known, "option") or self._see(),
+            )
+        if unknown:
+            raise UsageError(f"`{self.prog}` does not take `{unknown[0]}`", self._see())
+        return args
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError with argparse's own words."""
+        raise UsageError(message, self._see())
+
+    def _see(self) -> str:
+        return f"see `{self.prog} --help`"
+
+
+def one_of(option: str, known: Collection[str]) -> Callable[[str], str]:
+    """A reader that takes the known words alone. It raises UsageError."""
+
+    def read(word: str) -> str:
+        if word not in known:
+            raise UsageError(
+                f"`{option}` does not take `{word}`",
+                similar(word, known, "word") or f"it takes {listed(list(known))}",
+            )
+        return word
+
+    return read

@@ -1,0 +1,124 @@
+"""Declared tables: what a row means, which columns it has, and of which sort each is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ullage.findings import Position
+from ullage.sorts import (
+    CountSort,
+    EntitySort,
+    ExactSort,
+    Scalar,
+    ScalarError,
+    Sort,
+    TupleSort,
+    exact_text,
+    parse_scalar,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    ``references`` names tables whose key a value must be (any of them). ``default`` is the text
+    that stands for an absent value, a declared fact of the table with the declaration's position.
+    ``minimum`` and ``maximum`` bound exact and count values, in base units; without a declared
+    minimum no figure may be negative.
+    """
+
+    name: str
+    sort: Sort
+    position: Position
+    doc: str = ""
+    required: bool = False
+    many: bool = False
+    default: str | None = None
+    references: tuple[str, ...] = ()
+    minimum: Fraction | None = None
+    maximum: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A declared table. ``key`` and ``columns`` keep the order of their declaration."""
+
+    name: str
+    doc: str
+    position: Position
+    key: tuple[Column, ...]
+    columns: Mapping[str, Column]
+    source_required: bool
+
+    @property
+    def key_sort(self) -> Sort:
+        """The sort of the key term: the key column's own, or the tuple of them all."""
+        if len(self.key) == 1:
+            return self.key[0].sort
+        return TupleSort.of(*(c.sort for c in self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """All tables and sorts of a policy.
+
+    ``sorts`` holds the built-in, the declared and the entity sorts by name.
+    """
+
+    tables: Mapping[str, Table]
+    sorts: Mapping[str, Sort]
+
+    def entity_sorts(self) -> list[EntitySort]:
+        """The sorts whose names tables key, in order of name."""
+        return sorted(
+            (s for s in self.sorts.values() if isinstance(s, EntitySort)), key=lambda s: s.name
+        )
+
+
+def read_value(text: str, column: Column) -> Scalar:
+    """One value of a column from its text.
+
+    Raises ScalarError: the codes of ``parse_scalar`` and ``check_bounds``.
+    """
+    value = parse_scalar(text, column.sort)
+    check_bounds(value, column, text)
+    return value
+
+
+def check_bounds(value: Scalar, column: Column, shown: str) -> None:
+    """Hold a figure against its column's bounds; values of other sorts pass.
+
+    ``shown`` is the figure as its author wrote it. Raises ScalarError: ``negative-quantity``,
+    ``below-minimum``, ``above-maximum``.
+    """
+    if not isinstance(column.sort, ExactSort | CountSort) or isinstance(value, str):
+        return
+    written = " ".join(shown.split())
+    if column.minimum is None and value < 0:
+        raise ScalarError(
+            "negative-quantity",
+            f"`{written}` is negative",
+            "a figure is negative only where its column declares a minimum below 0",
+        )
+    if column.minimum is not None and value < column.minimum:
+        raise ScalarError(
+            "below-minimum",
+            f"`{written}` is below the minimum of `{column.name}`",
+            f"the minimum is {_bound(column.minimum, column.sort)}",
+        )
+    if column.maximum is not None and value > column.maximum:
+        raise ScalarError(
+            "above-maximum",
+            f"`{written}` is above the maximum of `{column.name}`",
+            f"the maximum is {_bound(column.maximum, column.sort)}",
+        )
+
+
+def _bound(value: Fraction, sort: Sort) -> str:
+    if not isinstance(sort, ExactSort):
+        return exact_text(value)
+    unit = next((u for u, size in sort.units.items() if size == 1), "")
+    return f"{exact_text(value)} {unit}".rstrip()

@@ -1,0 +1,825 @@
+"""Facts, from YAML folders and from rows given in Python, as one base of rows with places.
+
+Loading is the part of a run that grows with the catalog. So each column is read by a reader made
+once for its table, which remembers the texts it has read, and places are plain numbers in the
+cells until somebody asks for a ``Position``. Cells and rows are named tuples: a catalog makes
+them by the hundred thousand, and a frozen dataclass takes twice to three times as long to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from ullage.declarations import Column, Declarations, Table, check_bounds, read_value
+from ullage.findings import Finding, Position, UsageError, listed, similar
+from ullage.sorts import (
+    COUNT_RANGE,
+    RANGE,
+    TEXT,
+    BoolSort,
+    ClosedSort,
+    CountSort,
+    EntitySort,
+    ExactSort,
+    Scalar,
+    ScalarError,
+    TextSort,
+    parse_scalar,
+    shorten,
+    whole_or_fraction,
+)
+from ullage.yamlnodes import (
+    ABSENT,
+    Document,
+    Nodes,
+    children_of,
+    collector_paused,
+    is_absent,
+    kind_of,
+    read_document,
+    shown_path,
+    yaml_files,
+)
+
+ROWS_FILE = "<rows>"
+"""The file of rows given in Python; their line is the row's number in its table."""
+
+_REMEMBERED_TEXTS = 10_000
+_LONGEST_NAME = 80
+_HINTS = 50
+_CANDIDATES = 1000
+_LONGEST_NUMBER_BITS = 300
+
+
+class Cell(NamedTuple):
+    """A value and where it stands; line 0 means the column's default, at its declaration.
+
+    Exact sorts hold an int when whole, else a Fraction, in base units. A list column holds a tuple
+    of cells.
+    """
+
+    value: Scalar | tuple[Cell, ...]
+    line: int
+    column: int
+
+
+class Row(NamedTuple):
+    """A row of a table. ``cells`` holds the columns beside the key that have a value."""
+
+    table: str
+    key: tuple[Scalar, ...]
+    cells: Mapping[str, Cell]
+    file: str
+    line: int
+    column: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactBase:
+    """All rows of every declared table, in order of appearance."""
+
+    rows: Mapping[str, Sequence[Row]]
+    declarations: Declarations
+
+    def position(self, row: Row, column: str | None = None) -> Position:
+        """Where a row, or a column of it, stands: a default at its declaration."""
+        cell = None if column is None else row.cells.get(column)
+        if column is None or cell is None:
+            return Position(row.file, row.line, row.column)
+        if cell.line == 0:
+            declared = self.declarations.tables[row.table].columns[column]
+            return replace(declared.position, note="declares the default")
+        return Position(row.file, cell.line, cell.column)
+
+
+def load_facts(
+    declarations: Declarations,
+    folders: Sequence[Path],
+    *,
+    rows: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
+    override: bool = False,
+    derived: Mapping[str, Position] | None = None,
+) -> tuple[FactBase, list[Finding]]:
+    """The rows of the folders, then those given, and what is amiss in them, in order of place.
+
+    Rows of equal key are duplicates; with ``override`` a row of a later folder (the given rows
+    count as the last) replaces an earlier folder's. ``derived`` maps predicates that rules derive
+    to their declarations: no fact may assert them. Given values may be str, bool, int, Fraction,
+    Decimal (in base units), lists of these, or None for absent.
+
+    A row with a faulty value is kept without it, for the checks that follow. Raises UsageError
+    where a folder is missing.
+    """
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(
+                f"no folder `{shown_path(folder)}`", "name a facts folder with `--facts`"
+            )
+    with collector_paused():
+        loader = _Loader(declarations, override, derived or {}, rows is not None)
+        for folder in folders:
+            loader.read_folder(folder)
+        if rows is not None:
+            loader.read_rows(rows)
+        loader.check_references()
+        base = FactBase(
+            MappingProxyType({n: tuple(t.rows.values()) for n, t in loader.tables.items()}),
+            declarations,
+        )
+        return base, sorted(set(loader.findings), key=lambda f: f.sort_key)
+
+
+class _ColumnReader:
+    """Reads the values of one column; texts once read, sound or not, are remembered."""
+
+    __slots__ = ("column", "errors", "free", "high", "known", "low", "many", "numeric", "units")
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self.many = column.many
+        self.known: dict[str, Scalar] = {}
+        self.errors: dict[str, ScalarError] = {}
+        sort = column.sort
+        self.free = isinstance(sort, TextSort | EntitySort)
+        self.numeric = isinstance(sort, ExactSort | CountSort)
+        self.units: dict[str, int] = {}
+        if isinstance(sort, ExactSort):
+            self.units = {u: int(s) for u, s in sort.units.items() if s.denominator == 1}
+        outermost = COUNT_RANGE - 1 if isinstance(sort, CountSort) else RANGE - 1
+        lowest = Fraction(0) if column.minimum is None else column.minimum
+        highest = Fraction(outermost) if column.maximum is None else column.maximum
+        self.low = whole_or_fraction(max(lowest, Fraction(-outermost)))
+        self.high = whole_or_fraction(min(highest, Fraction(outermost)))
+
+    def text(self, text: str) -> Scalar:
+        """The value of a text. Raises ScalarError."""
+        value = self.known.get(text)
+        if value is not None:
+            return value
+        error = self.errors.get(text)
+        if error is not None:
+            raise error
+        try:
+            value = self._parse(text)
+        except ScalarError as fresh:
+            if len(self.errors) < _REMEMBERED_TEXTS:
+                self.errors[text] = fresh
+            raise
+        # The words for no value stay unknown, so that a reader of YAML looks at their quotes.
+        if len(self.known) < _REMEMBERED_TEXTS and text not in ABSENT:
+            self.known[text] = value
+        return value
+
+    def _parse(self, text: str) -> Scalar:
+        if self.free and text.isprintable():
+            return text
+        if self.units:
+            digits, _, unit = text.partition(" ")
+            size = self.units.get(unit)
+            if size is not None and len(digits) < 25 and digits.isascii() and digits.isdigit():
+                value = int(digits) * size
+                if self.low <= value <= self.high:
+                    return value
+        return read_value(text, self.column)
+
+    def given(self, value: object) -> Scalar:
+        """The value of an object given in Python, numbers being in base units.
+
+        Raises ScalarError: the codes of ``read_value``.
+        """
+        if type(value) is str:
+            return self.text(value)
+        if type(value) is int and self.numeric and self.low <= value <= self.high:
+            return value
+        if isinstance(value, str):
+            return self.text(str.__str__(value))
+        sort = self.column.sort
+        if isinstance(value, bool):
+            if isinstance(sort, BoolSort):
+                return value
+        elif isinstance(value, int | Fraction | Decimal):
+            if isinstance(sort, ExactSort | CountSort):
+                return self._number(value)
+        elif isinstance(value, float):
+            raise ScalarError(
+                self._code(),
+                f"`{value}` is a float, which is not exact",
+                'give a `Fraction`, a `Decimal` or text such as `"0.2"`',
+            )
+        raise ScalarError(
+            self._code(),
+            f"{_shown(value)} of type `{type(value).__name__}` is no value of `{sort.name}`",
+            "give text, or a value of the column's sort",
+        )
+
+    def _number(self, value: int | Fraction | Decimal) -> int | Fraction:
+        sort = self.column.sort
+        if isinstance(value, Decimal):
+            if not value.is_finite():
+                raise ScalarError(self._code(), f"`{value}` is no number", "give a finite number")
+            digits = len(value.as_tuple().digits) + abs(value.adjusted())
+            if digits > _LONGEST_NUMBER_BITS // 4:
+                raise self._outside(value)
+        exact = Fraction(value)
+        if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _LONGEST_NUMBER_BITS:
+            raise self._outside(value)
+        number = whole_or_fraction(exact)
+        if isinstance(sort, CountSort) and not isinstance(number, int):
+            raise ScalarError(
+                "not-a-count", f"{_shown(value)} is not a whole number", "give an int"
+            )
+        outermost = COUNT_RANGE if isinstance(sort, CountSort) else RANGE
+        if not -outermost < number < outermost:
+            raise self._outside(value)
+        check_bounds(number, self.column, _shown(value).strip("`"))
+        return number
+
+    def _outside(self, value: object) -> ScalarError:
+        count = isinstance(self.column.sort, CountSort)
+        return ScalarError(
+            "count-out-of-range" if count else "quantity-out-of-range",
+            f"{_shown(value)} is outside the exact range of `{self.column.sort.name}`",
+            f"values lie within {COUNT_RANGE if count else RANGE} base units either way",
+        )
+
+    def _code(self) -> str:
+        codes = (
+            (ExactSort, "not-a-quantity"),
+            (CountSort, "not-a-count"),
+            (BoolSort, "not-a-bool"),
+            (ClosedSort, "not-in-closed-set"),
+        )
+        return next((c for s, c in codes if isinstance(self.column.sort, s)), "not-text")
+
+
+class _TableReader:
+    """What loading knows of one table: its readers, and its rows so far by key."""
+
+    __slots__ = (
+        "defaults",
+        "fresh",
+        "hints",
+        "keep_key_cells",
+        "key_cells",
+        "key_names",
+        "readers",
+        "required",
+        "rows",
+        "source_required",
+        "table",
+    )
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        columns = {c.name: c for c in table.key} | dict(table.columns)
+        self.readers = {name: _ColumnReader(c) for name, c in columns.items()}
+        self.key_names = tuple(c.name for c in table.key)
+        self.required = tuple(c.name for c in table.columns.values() if c.required)
+        self.defaults = {
+            c.name: Cell(read_value(c.default, c), 0, 0)
+            for c in table.columns.values()
+            if c.default is not None
+        }
+        self.source_required = table.source_required
+        self.rows: dict[tuple[Scalar, ...], Row] = {}
+        self.fresh: set[tuple[Scalar, ...]] = set()
+        self.keep_key_cells = any(c.references for c in table.key)
+        self.key_cells: dict[tuple[Scalar, ...], list[Cell]] = {}
+        self.hints: dict[str, str] = {}
+
+    def column_hint(self, name: str) -> str:
+        """A hint for a column name that is not declared."""
+        if name not in self.hints:
+            self.hints[name] = (
+                "write the row out: merge keys are not read"
+                if name == "<<"
+                else _near(name, (*self.readers, "source"), "column")
+                or f"columns are {listed([*self.readers])}"
+            )
+        return self.hints[name]
+
+
+class _Loader:
+    """Gathers rows and findings over all folders."""
+
+    def __init__(
+        self,
+        declarations: Declarations,
+        override: bool,
+        derived: Mapping[str, Position],
+        may_be_empty: bool,
+    ) -> None:
+        self.tables = {name: _TableReader(t) for name, t in declarations.tables.items()}
+        self.override = override
+        self.derived = derived
+        self.may_be_empty = may_be_empty
+        self.findings: list[Finding] = []
+        self.unread: list[Document] = []
+        self.lost: set[str] = set()
+        self.sources: dict[str, str] = {}
+        self.rows_seen = 0
+
+    def read_folder(self, folder: Path) -> None:
+        """Take in every file below a folder."""
+        self._begin()
+        findings_before = len(self.findings)
+        self.rows_seen = 0
+        files, findings = yaml_files(folder)
+        self.findings += findings
+        for file in files:
+            self.read_document(read_document(file))
+        if not self.rows_seen and not self.may_be_empty and len(self.findings) == findings_before:
+            shown = shown_path(folder)
+            self.findings.append(
+                Finding(
+                    "no-facts",
+                    f"folder `{shown}` holds no row",
+                    (Position(shown, 1, 1),),
+                    "write facts in `*.yaml` files: a table's name, and under it a list of rows",
+                )
+            )
+
+    def _begin(self) -> None:
+        for table in self.tables.values():
+            table.fresh.clear()
+
+    def read_document(self, document: Document) -> None:
+        """Take in one file."""
+        self.findings += document.findings
+        if not document.complete:
+            self.unread.append(document)
+        if document.root is None:
+            return
+        nodes = Nodes(document.file, self.findings)
+        if not isinstance(document.root, MappingNode):
+            self._lose(document.root)
+        for name, (key, node) in nodes.entries(document.root, "the file").items():
+            table = self._table(name, nodes.position(key))
+            if table is None or not isinstance(node, SequenceNode):
+                self._lose(node)
+            if table is None:
+                continue
+            rows = nodes.elements(node, f"table `{name}`")
+            for row in rows if document.shared else _drained(rows):
+                self.rows_seen += 1
+                if isinstance(row, MappingNode):
+                    if not self._read_row(table, row, nodes):
+                        self._lose(row)
+                else:
+                    self._lose(row)
+                    nodes.report(
+                        "not-a-mapping", f"a row of `{name}` is {kind_of(row)}, not a mapping",
+                        row, help="write a row as `- {column: value}`",
+                    )  # fmt: skip
+
+    def _lose(self, node: Node) -> None:
+        """Remember every text below a node whose rows are not understood."""
+        seen: set[int] = set()
+        stack = [node]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, ScalarNode):
+                self.lost.add(node.value)
+            elif id(node) not in seen:
+                seen.add(id(node))
+                stack += children_of(node)
+
+    def read_rows(self, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> None:
+        """Take in rows given in Python."""
+        self._begin()
+        for name, given in rows.items():
+            first = Position(ROWS_FILE, 1, 1)
+            table = self._table(name, first)
+            if table is None:
+                continue
+            if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+                self._report(
+                    "not-a-list",
+                    f"the rows of `{name}` are no list",
+                    first,
+                    (),
+                    "give a list of dicts",
+                )
+                continue
+            for number, row in enumerate(given, start=1):
+                if isinstance(row, Mapping):
+                    if not self._take_row(table, row, number):
+                        self.lost.update(v for v in row.values() if isinstance(v, str))
+                else:
+                    self._report(
+                        "not-a-mapping",
+                        f"a row of `{name}` is no mapping",
+                        Position(ROWS_FILE, number, 1),
+                        (),
+                        "give a dict of column and value",
+                    )
+
+    def _table(self, name: object, position: Position) -> _TableReader | None:
+        """The reader of a table; None, with a finding, where facts may not fill it."""
+        if isinstance(name, str) and name in self.derived:
+            place = self.derived[name]
+            declared = replace(place, note=place.note or "declares it")
+            self._report(
+                "derived-predicate",
+                f"`{name}` is derived by rules, not given by facts",
+                position,
+                (declared,),
+                "change the facts that the rules read",
+            )
+            return self.tables.get(name)
+        table = self.tables.get(name) if isinstance(name, str) else None
+        if table is None:
+            shown = shorten(str(name))
+            self._report(
+                "unknown-table",
+                f"no table `{shown}` is declared",
+                position,
+                (),
+                _near(str(name), self.tables, "table")
+                or "declare it in `tables/*.yaml` of the rules folder",
+            )
+        return table
+
+    def _read_row(self, table: _TableReader, row: MappingNode, nodes: Nodes) -> bool:
+        """Whether the row has a key, so that it can be referenced."""
+        readers = table.readers
+        cells: dict[str, Cell] = {}
+        # Names of this row that have no cell for a reason already known.
+        without: set[str] = set()
+        source = ""
+        for key, node in row.value:
+            name = key.value
+            if key.__class__ is not ScalarNode:
+                nodes.report(
+                    "not-a-scalar",
+                    f"a column name is {kind_of(key)}",
+                    key,
+                    help="write a plain name before the colon",
+                )
+                continue
+            reader = readers.get(name)
+            if reader is None:
+                without.add(name)
+                if name == "source":
+                    known = self.sources.get(node.value) if node.__class__ is ScalarNode else None
+                    source = self._source(node, nodes) if known is None else known
+                else:
+                    self._unknown_column(table, name, nodes.position(key))
+                continue
+            if node.__class__ is ScalarNode and not reader.many:
+                text = node.value
+                value = reader.known.get(text)
+                if value is None:
+                    if text in ABSENT and is_absent(node):
+                        continue
+                    try:
+                        value = reader.text(text)
+                    except ScalarError as error:
+                        without.add(name)
+                        self._faulty(reader, error, nodes.position(node))
+                        continue
+                mark = node.start_mark
+                cells[name] = Cell(value, mark.line + 1, mark.column + 1)
+            elif not is_absent(node):
+                cell = self._read_cells(reader, node, nodes)
+                if cell is None:
+                    without.add(name)
+                else:
+                    cells[name] = cell
+        if len(cells) + len(without) != len(row.value):
+            self._duplicate_columns(row, nodes)
+        mark = row.start_mark
+        return self._enter(
+            table, cells, without, source, nodes.file, mark.line + 1, mark.column + 1
+        )
+
+    def _duplicate_columns(self, row: MappingNode, nodes: Nodes) -> None:
+        first: dict[str, ScalarNode] = {}
+        for key, _ in row.value:
+            if isinstance(key, ScalarNode) and first.setdefault(key.value, key) is not key:
+                nodes.report(
+                    "duplicate-mapping-key",
+                    f"the row has the column `{shorten(key.value)}` twice",
+                    key,
+                    nodes.position(first[key.value], "has it first"),
+                    help="keep one of the two",
+                )
+
+    def _read_cells(self, reader: _ColumnReader, node: Node, nodes: Nodes) -> Cell | None:
+        """The cell of a list column, or None with findings."""
+        name = reader.column.name
+        declared = _declares(reader.column)
+        if not reader.many:
+            nodes.report(
+                "not-a-scalar",
+                f"column `{name}` is {kind_of(node)}, not one value",
+                node,
+                declared,
+                help="write one value",
+            )
+            return None
+        if not isinstance(node, SequenceNode):
+            nodes.report(
+                "not-a-list",
+                f"column `{name}` is {kind_of(node)}, not a list",
+                node,
+                declared,
+                help=f"write `{name}: [a, b]`",
+            )
+            return None
+        elements: list[Cell] = []
+        for element in node.value:
+            if not isinstance(element, ScalarNode) or is_absent(element):
+                kind = "absent" if isinstance(element, ScalarNode) else kind_of(element)
+                nodes.report(
+                    "not-a-scalar",
+                    f"an element of `{name}` is {kind}, not one value",
+                    element,
+                    declared,
+                    help="write a value, or drop the element",
+                )
+                continue
+            try:
+                value = reader.text(element.value)
+            except ScalarError as error:
+                self._faulty(reader, error, nodes.position(element))
+                continue
+            mark = element.start_mark
+            elements.append(Cell(value, mark.line + 1, mark.column + 1))
+        if len(elements) != len(node.value):
+            return None
+        return Cell(tuple(elements), node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def _source(self, node: Node, nodes: Nodes) -> str:
+        if isinstance(node, SequenceNode):
+            parts = [nodes.text(e, "an element of `source`") for e in node.value]
+            text = "; ".join(p.strip() for p in parts if p)
+        else:
+            text = (nodes.text(node, "`source`") or "").strip()
+        return self._sound_source(text, nodes, node)
+
+    def _sound_source(self, text: str, nodes: Nodes, node: Node) -> str:
+        try:
+            parse_scalar(text, TEXT)
+        except ScalarError as error:
+            nodes.report(error.code, error.message, node, help=error.help)
+            return text
+        if len(self.sources) < _REMEMBERED_TEXTS and text not in ABSENT:
+            return self.sources.setdefault(text, text)
+        return text
+
+    def _take_row(self, table: _TableReader, row: Mapping[str, object], number: int) -> bool:
+        """Whether the row has a key, so that it can be referenced."""
+        readers = table.readers
+        cells: dict[str, Cell] = {}
+        without: set[str] = set()
+        source = ""
+        for name, value in row.items():
+            reader = readers.get(name)
+            if reader is None:
+                if name == "source":
+                    source = self._given_source(value, number)
+                else:
+                    self._unknown_column(table, str(name), Position(ROWS_FILE, number, 1))
+                continue
+            if value is None:
+                continue
+            try:
+                if not reader.many:
+                    # Text that needs no reading is common, and a call costs as much again.
+                    if type(value) is str and reader.free and value.isprintable():
+                        cells[name] = Cell(value, number, 1)
+                    else:
+                        cells[name] = Cell(reader.given(value), number, 1)
+                    continue
+                if not isinstance(value, list | tuple):
+                    raise ScalarError(
+                        "not-a-list",
+                        f"column `{name}` is {_shown(value)}, not a list",
+                        "give a list",
+                    )
+                elements = tuple(Cell(reader.given(v), number, 1) for v in value)
+                cells[name] = Cell(elements, number, 1)
+            except ScalarError as error:
+                without.add(name)
+                self._faulty(reader, error, Position(ROWS_FILE, number, 1))
+        return self._enter(table, cells, without, source, ROWS_FILE, number, 1)
+
+    def _given_source(self, value: object, number: int) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, str) and value in self.sources:
+            return self.sources[value]
+        texts: list[str] = []
+        for part in value if isinstance(value, list | tuple) else [value]:
+            try:
+                if not isinstance(part, str):
+                    raise ScalarError(
+                        "not-text",
+                        f"a source is {_shown(part)}, not text",
+                        "give text, or a list of texts",
+                    )
+                parse_scalar(part, TEXT)
+            except ScalarError as error:
+                place = Position(ROWS_FILE, number, 1)
+                self._report(error.code, error.message, place, (), error.help)
+            else:
+                texts.append(part.strip())
+        text = "; ".join(t for t in texts if t)
+        if isinstance(value, str) and text and len(self.sources) < _REMEMBERED_TEXTS:
+            self.sources[value] = text
+        return text
+
+    def _enter(
+        self,
+        table: _TableReader,
+        cells: dict[str, Cell],
+        without: set[str],
+        source: str,
+        file: str,
+        line: int,
+        column: int,
+    ) -> bool:
+        """Complete a row and keep it under its key; false where the key is not whole."""
+        declared = table.table
+        for name in table.required:
+            if name not in cells and name not in without:
+                self._missing(
+                    "missing-column", declared, declared.columns[name], file, line, column
+                )
+        if table.source_required and not source:
+            self._report(
+                "missing-source",
+                f"a row of `{declared.name}` cites no source",
+                Position(file, line, column),
+                (replace(declared.position, note="requires a source"),),
+                "add `source: …`, where the row's figures are from",
+            )
+        for name, cell in table.defaults.items():
+            if name not in cells and name not in without:
+                cells[name] = cell
+        try:
+            key_cells = [cells[name] for name in table.key_names]
+        except KeyError:
+            for part in declared.key:
+                if part.name not in cells and part.name not in without:
+                    self._missing("missing-key", declared, part, file, line, column)
+            return False
+        for name in table.key_names:
+            del cells[name]
+        # A key column is never a list: its cells hold scalars.
+        key: tuple[Any, ...] = tuple([c.value for c in key_cells])
+        earlier = table.rows.get(key)
+        if earlier is not None and (not self.override or key in table.fresh):
+            shown = ", ".join(shorten(_key_text(k)) for k in key)
+            self._report(
+                "duplicate-row",
+                f"`{shown}` is already a row of `{declared.name}`",
+                Position(file, line, column),
+                (Position(earlier.file, earlier.line, earlier.column, "is the first row"),),
+                "keep one of the two, or name the row otherwise",
+            )
+            return True
+        if self.override:
+            table.fresh.add(key)
+        if table.keep_key_cells:
+            table.key_cells[key] = key_cells
+        table.rows[key] = Row(declared.name, key, cells, file, line, column, source)
+        return True
+
+    def check_references(self) -> None:
+        """Report every value that names no row of the tables that its column references."""
+        hints = _Hints()
+        for table in self.tables.values():
+            for column in (*table.table.key, *table.table.columns.values()):
+                targets = [self.tables[r] for r in column.references if r in self.tables]
+                if not targets or len(targets) != len(column.references):
+                    continue
+                if any(len(t.key_names) != 1 for t in targets):
+                    continue
+                known = {key[0] for target in targets for key in target.rows}
+                for row, cell in _column_cells(table, column):
+                    if cell.value not in known and not self._may_be_unread(cell.value):
+                        self._dangling(row, cell, column, hints.near(str(cell.value), known))
+
+    def _may_be_unread(self, value: object) -> bool:
+        """Whether the row may be among those not understood: one mistake is one finding."""
+        text = str(value)
+        return text in self.lost or any(not d.text or text in d.text for d in self.unread)
+
+    def _dangling(self, row: Row, cell: Cell, column: Column, hint: str) -> None:
+        place = Position(row.file, cell.line, cell.column)
+        if cell.line == 0:
+            place = replace(column.position, note="declares the default")
+        self._report(
+            "dangling-reference",
+            f"no row `{shorten(str(cell.value))}` in {listed(column.references)}",
+            place,
+            (_declares(column),) if cell.line else (),
+            hint or "add the row, or name one that is there",
+        )
+
+    def _missing(
+        self, code: str, table: Table, missing: Column, file: str, line: int, column: int
+    ) -> None:
+        part = "key column" if code == "missing-key" else "column"
+        self._report(
+            code,
+            f"a row of `{table.name}` has no {part} `{missing.name}`",
+            Position(file, line, column),
+            (_declares(missing),),
+            f"add `{missing.name}: …`",
+        )
+
+    def _unknown_column(self, table: _TableReader, name: str, position: Position) -> None:
+        declared = replace(table.table.position, note="declares its columns")
+        self._report(
+            "unknown-column",
+            f"table `{table.table.name}` has no column `{shorten(name)}`",
+            position,
+            (declared,),
+            table.column_hint(name),
+        )
+
+    def _faulty(self, reader: _ColumnReader, error: ScalarError, position: Position) -> None:
+        self._report(error.code, error.message, position, (_declares(reader.column),), error.help)
+
+    def _report(
+        self, code: str, message: str, position: Position, more: tuple[Position, ...], help: str
+    ) -> None:
+        self.findings.append(Finding(code, message, (position, *more), help))
+
+
+def _drained(rows: Sequence[Node]) -> Iterator[Node]:
+    """The nodes of a list, each let go once it is read: a tree is larger than its rows."""
+    if isinstance(rows, list):
+        rows.reverse()
+        while rows:
+            yield rows.pop()
+
+
+class _Hints:
+    """Near names among many keys: a few searches a run, each among few, so that time is bounded."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+
+    def near(self, name: str, keys: set[Scalar]) -> str:
+        """The hint for a name that is no key."""
+        if name not in self.found:
+            if len(self.found) >= _HINTS:
+                return ""
+            texts: Iterable[str] = (str(k) for k in keys)
+            if len(keys) > _CANDIDATES:
+                texts = sorted(t for t in texts if t[:3] == name[:3] or t[-3:] == name[-3:])
+                texts = texts[:_CANDIDATES]
+            self.found[name] = _near(name, texts, "row")
+        return self.found[name]
+
+
+def _near(name: str, known: Iterable[str], what: str) -> str:
+    return similar(name, known, what) if len(name) <= _LONGEST_NAME else ""
+
+
+def _declares(column: Column) -> Position:
+    return replace(column.position, note=f"declares column `{column.name}`")
+
+
+def _column_cells(table: _TableReader, column: Column) -> Iterator[tuple[Row, Cell]]:
+    """The cells of a column, each with its row; those of a list one by one."""
+    if column.name in table.key_names:
+        place = table.key_names.index(column.name)
+        for key, cells in table.key_cells.items():
+            yield table.rows[key], cells[place]
+        return
+    for row in table.rows.values():
+        cell = row.cells.get(column.name)
+        if cell is None:
+            continue
+        if isinstance(cell.value, tuple):
+            for element in cell.value:
+                yield row, element
+        else:
+            yield row, cell
+
+
+def _key_text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _shown(value: object) -> str:
+    """An object as a message shows it, in backticks; long numbers are never written out."""
+    if isinstance(value, int | Fraction) and (
+        max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST_NUMBER_BITS
+    ):
+        return "a number of many digits"
+    return f"`{shorten(str(value))}`"

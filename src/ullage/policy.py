@@ -1,0 +1,197 @@
+"""The Python API: a policy of rules and facts, loaded once and asked many times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ullage import progress
+from ullage.declarations import Declarations
+from ullage.facts import FactBase, load_facts
+from ullage.findings import (
+    Finding,
+    PolicyError,
+    Position,
+    UsageError,
+    errors_of,
+    similar,
+)
+from ullage.results import Bindings, Law, Standing
+from ullage.rules.book import QUERY, RuleBook, load_book, query_rule
+from ullage.rules.docstrings import BUILTIN
+from ullage.solve import Model, solve
+from ullage.standings import decode, standings
+from ullage.tables import load_declarations
+
+
+def default_folders() -> tuple[Path, Path]:
+    """The rules and facts of the working folder where both exist, else those shipped."""
+    here = (Path("rules"), Path("facts"))
+    if all(p.is_dir() for p in here):
+        return here
+    shipped = Path(__file__).parent / "_policy"
+    if not shipped.is_dir():
+        shipped = Path(__file__).parents[2]
+    return shipped / "rules", shipped / "facts"
+
+
+class Policy:
+    """Rules over facts. Findings are kept, so that ``check`` gives them all at once."""
+
+    def __init__(self, book: RuleBook, facts: FactBase, findings: Sequence[Finding]) -> None:
+        self._book = book
+        self._facts = facts
+        self._findings = tuple(findings)
+        self._model: Model | None = None
+        self._standings: tuple[Standing, ...] | None = None
+
+    @classmethod
+    def load(
+        cls,
+        rules: Sequence[Path | str] | Path | str | None = None,
+        facts: Sequence[Path | str] | Path | str | None = None,
+        *,
+        rows: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
+        override: bool = False,
+    ) -> Policy:
+        """Load rules and facts from folders, and facts from rows.
+
+        Without ``rules`` and ``facts`` the working folder's are taken where both exist, else those
+        shipped; with ``rows`` and no ``facts``, the rows are all there is. Rows map a table's name
+        to mappings from column to value: text as in YAML, or bool, int, Fraction or Decimal in
+        base units; None is absent. With ``override`` a later folder's row replaces an earlier one
+        of equal key.
+
+        Raises UsageError where a folder is missing. What is invalid inside is kept as findings.
+        """
+        default_rules, default_facts = default_folders()
+        rule_folders = _paths(rules) if rules is not None else [default_rules]
+        if facts is not None:
+            fact_folders = _paths(facts)
+        else:
+            fact_folders = [] if rows is not None else [default_facts]
+        for folder in rule_folders:
+            if not folder.is_dir():
+                raise UsageError(f"no folder `{folder}`", "name a rules folder with `--rules`")
+        progress.phase("loading rules")
+        declarations, findings = load_declarations(rule_folders)
+        book = load_book(rule_folders, declarations)
+        progress.phase("loading facts")
+        base, found = load_facts(
+            declarations, fact_folders, rows=rows, override=override, derived=_derived(book)
+        )
+        return cls(book, base, [*findings, *book.findings, *found])
+
+    @property
+    def declarations(self) -> Declarations:
+        """The declared tables and sorts."""
+        return self._facts.declarations
+
+    @property
+    def facts(self) -> FactBase:
+        """The rows, with their positions."""
+        return self._facts
+
+    @property
+    def laws(self) -> tuple[Law, ...]:
+        """The declared laws, in the order of their files."""
+        return tuple(
+            Law(
+                decl.name,
+                decl.doc,
+                tuple(a for a, _ in decl.arguments),
+                tuple((v.name, v.standing) for v in decl.verdicts.values()),
+            )
+            for decl in self._book.laws.values()
+        )
+
+    def check(self) -> tuple[Finding, ...]:
+        """Every finding of declarations, rules and facts, and of the standings where sound."""
+        findings = list(self._findings)
+        if not errors_of(findings):
+            try:
+                self._solved()
+            except PolicyError as error:
+                findings += error.findings
+        return tuple(sorted(set(findings), key=lambda f: f.sort_key))
+
+    def standings(
+        self, laws: Sequence[str] = (), subject: str | None = None
+    ) -> tuple[Standing, ...]:
+        """The standings of the named laws (all, where none is named), by law and subject.
+
+        ``subject`` is a subject's parts joined by ``/``. Raises PolicyError where the policy is
+        invalid, UsageError for a law or subject that is not there.
+        """
+        known = self._book.laws
+        for law in laws:
+            if law not in known and not errors_of(self._findings):
+                raise UsageError(
+                    f"no law is named `{law}`",
+                    similar(law, known, "law") or f"laws are {', '.join(known)}",
+                )
+        chosen = [s for s in self._solved() if not laws or s.law in laws]
+        if subject is None:
+            return tuple(chosen)
+        found = tuple(s for s in chosen if s.subject_text == subject)
+        if not found:
+            raise UsageError(
+                f"no subject is named `{subject}`",
+                similar(subject, {s.subject_text for s in chosen}, "subject"),
+            )
+        return found
+
+    def query(self, body: str) -> Bindings:
+        """The bindings of a rule body's variables, in the order of their appearance.
+
+        Raises PolicyError where the policy or the body is invalid; the body's positions are in
+        the file ``<query>``.
+        """
+        self._sound()
+        typed, columns, findings = query_rule(body, self._book)
+        if typed is None or errors_of(findings):
+            raise PolicyError(findings)
+        model = solve([*self._book.rules, typed], self._facts)
+        rows = tuple(
+            tuple(decode(s, sort) for s, (_, sort) in zip(a.arguments, columns, strict=True))
+            for a in model.atoms(QUERY, len(columns))
+        )
+        return Bindings(tuple(n for n, _ in columns), rows)
+
+    def model(self) -> Model:
+        """The answer set itself, for those who count atoms. Raises PolicyError."""
+        self._sound()
+        if self._model is None:
+            self._model = solve(self._book.rules, self._facts)
+        return self._model
+
+    def dump(self) -> str:
+        """The lowered program with its facts, for a stock clingo. Raises PolicyError."""
+        return self.model().text()
+
+    def _sound(self) -> None:
+        if errors_of(self._findings):
+            raise PolicyError(self._findings)
+
+    def _solved(self) -> tuple[Standing, ...]:
+        if self._standings is None:
+            found, findings = standings(self.model(), self._book.laws)
+            if findings:
+                raise PolicyError([*self._findings, *findings])
+            self._standings = tuple(found)
+        return self._standings
+
+
+def _derived(book: RuleBook) -> dict[str, Position]:
+    """What no fact may assert: derived predicates, and those that every law derives."""
+    places = {p.name: p.position for p in book.vocabulary.predicates.values()}
+    for law in book.laws.values():
+        for name in BUILTIN:
+            places.setdefault(name, law.position)
+    return places
+
+
+def _paths(given: Sequence[Path | str] | Path | str) -> list[Path]:
+    if isinstance(given, Path | str):
+        return [Path(given)]
+    return [Path(p) for p in given]

@@ -1,0 +1,39 @@
+"""What every format offers, and what a format may know of the place it prints to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ullage.findings import Finding
+from ullage.results import Bindings, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How to show things to a person.
+
+    ``colour`` allows terminal colours, ``unicode`` characters beyond ASCII of our own;
+    ``values`` gives each value of a standing a line with its exact figure.
+    """
+
+    colour: bool = False
+    unicode: bool = True
+    values: bool = False
+
+
+class Renderer(Protocol):
+    """One format. Each method returns the whole text, ending in a newline unless it is empty."""
+
+    def standings(self, standings: Sequence[Standing]) -> str:
+        """The standings, in the order given."""
+        ...
+
+    def findings(self, findings: Sequence[Finding]) -> str:
+        """The findings, in the order given."""
+        ...
+
+    def bindings(self, bindings: Bindings) -> str:
+        """The rows of an ad-hoc query."""
+        ...

@@ -1,0 +1,50 @@
+"""One thing a line, for grep, editors and CI logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ullage.findings import Finding
+from ullage.render.base import View
+from ullage.render.text import exact_value, field, label, one_line, term
+from ullage.results import Bindings, Standing
+
+
+class ConciseRenderer:
+    """The ``concise`` format. Figures are exact; a field with a space in it is quoted."""
+
+    def __init__(self, view: View) -> None:
+        """Needs nothing of the view: the text is the same everywhere."""
+
+    def standings(self, standings: Sequence[Standing]) -> str:
+        """``law subject standing verdict reason;reason``, with obligations after the reasons."""
+        return _lines(_standing(s) for s in standings)
+
+    def findings(self, findings: Sequence[Finding]) -> str:
+        """``path:line:column: severity[code]: message``; no place, where none is known."""
+        return _lines(_finding(f) for f in findings)
+
+    def bindings(self, bindings: Bindings) -> str:
+        """``Variable=value`` for each variable, a row a line."""
+        return _lines(
+            " ".join(
+                f"{name}={field(exact_value(value))}"
+                for name, value in zip(bindings.variables, row, strict=True)
+            )
+            for row in bindings.rows
+        )
+
+
+def _finding(finding: Finding) -> str:
+    place = f"{finding.positions[0]}: " if finding.positions else ""
+    return one_line(f"{place}{label(finding)}: {finding.message}")
+
+
+def _standing(standing: Standing) -> str:
+    words = [standing.law, field(standing.subject_text), standing.standing.value, standing.verdict]
+    why = ";".join(one_line(term(t)) for t in (*standing.reasons, *standing.obligations))
+    return " ".join([*words, why] if why else words)
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,126 @@
+"""What a run concludes, as typed values: quantities, terms and standings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+
+from ullage.sorts import ExactSort, Sort, display, exact_text
+
+
+class StandingClass(Enum):
+    """The class of a verdict, in the order in which people want to read them."""
+
+    REFUSED = "refused"
+    UNESTABLISHED = "unestablished"
+    ESTABLISHED = "established"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An exact value in base units of its sort (an exact sort or ``count``)."""
+
+    value: Fraction
+    sort: Sort
+
+    @property
+    def text(self) -> str:
+        """The exact decimal, or ``p/q``, in base units and without the unit."""
+        return exact_text(self.value)
+
+    @property
+    def unit(self) -> str:
+        """The name of the sort, which is the name of the base unit."""
+        return self.sort.name
+
+    @property
+    def display(self) -> str:
+        """A short form for people, such as ``196.58 GiB``."""
+        return display(self.value, self.sort)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the sort is an exact one (and not ``count``)."""
+        return isinstance(self.sort, ExactSort)
+
+    def __str__(self) -> str:
+        return self.display
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A reason, an obligation or a declared form: a name with named arguments.
+
+    ``words`` is what a person reads, its placeholders filled in.
+    """
+
+    name: str
+    args: tuple[tuple[str, Value], ...] = ()
+    words: str = ""
+
+    def __str__(self) -> str:
+        if not self.args:
+            return self.name
+        return f"{self.name}({', '.join(value_text(v) for _, v in self.args)})"
+
+
+Value = str | bool | Quantity | Term | tuple["Value", ...]
+"""What an argument holds: text, entity or constant as ``str``; figures as ``Quantity``."""
+
+
+def value_text(value: Value) -> str:
+    """A value as people read it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(value_text(v) for v in value) + ")"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One law's conclusion about one subject.
+
+    ``subject`` maps the law's argument names, in snake case, to the subject's parts, in order.
+    ``words`` is the verdict as people read it; empty where the reasons or obligations say it.
+    Reasons, obligations and values are in a fixed order (by name, then arguments).
+    """
+
+    law: str
+    subject: tuple[tuple[str, Value], ...]
+    standing: StandingClass
+    verdict: str
+    words: str = ""
+    reasons: tuple[Term, ...] = ()
+    obligations: tuple[Term, ...] = ()
+    values: tuple[tuple[str, Quantity], ...] = ()
+
+    @property
+    def subject_text(self) -> str:
+        """The subject's parts joined by ``/``, as ``--subject`` takes them."""
+        return "/".join(value_text(v) for _, v in self.subject)
+
+    @property
+    def value_map(self) -> Mapping[str, Quantity]:
+        """The values by name."""
+        return dict(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A declared law, as far as a reader of results needs it."""
+
+    name: str
+    doc: str
+    arguments: tuple[str, ...]
+    verdicts: tuple[tuple[str, StandingClass], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """The answer of an ad-hoc query: variables in order, and one row of values a binding."""
+
+    variables: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]

@@ -1,0 +1,355 @@
+"""All rules of a policy, read, declared, sorted and checked: the book that a run grounds."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import clingo
+from clingo import ast
+from clingo.core import MessageCode
+
+from ullage.declarations import Declarations
+from ullage.findings import Finding, Position, Severity, UsageError, listed
+from ullage.rules import docstrings, graph
+from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate
+from ullage.rules.inference import TypedRule, infer
+from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
+from ullage.rules.terms import Aggregate, Atom, Conditional, Literal, Rule, Var, variables
+from ullage.rules.vocabulary import Vocabulary
+from ullage.sorts import Sort
+
+SUBJECT = "_subject'"
+"""What begins the name of the predicate that holds a law's subjects."""
+
+QUERY = "_query'"
+"""The predicate that holds the bindings of an ad-hoc query."""
+
+QUERY_FILE = "<query>"
+
+_UNSAFE = re.compile(r":(\d+):(\d+)(?:-[\d:]+)?: note: '([^']+)' is unsafe")
+
+
+@dataclass(slots=True)
+class RuleBook:
+    """The rules of a policy, typed, with their vocabulary; sound only without error findings."""
+
+    vocabulary: Vocabulary
+    files: list[RuleFile] = field(default_factory=list)
+    rules: list[TypedRule] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def laws(self) -> Mapping[str, LawDecl]:
+        """The declared laws by name, in the order of the files."""
+        return self.vocabulary.laws
+
+
+def rule_files(folders: Sequence[Path]) -> list[Path]:
+    """The law files of rules folders, in a fixed order."""
+    found = []
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(f"no folder `{folder}`", "name a rules folder with `--rules`")
+        found += sorted(
+            p
+            for p in folder.rglob("*.lp")
+            if p.is_file() and "search" not in p.relative_to(folder).parts[:-1]
+        )
+    return found
+
+
+def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
+    """Read every law below the folders. Raises UsageError where a folder is missing."""
+    findings: list[Finding] = []
+    files = []
+    for path in rule_files(folders):
+        file, found = parse_file(path)
+        files.append(file)
+        findings += found
+    if not files:
+        places = tuple(Position(str(f), 1, 1) for f in folders)
+        findings.append(
+            Finding(
+                "no-rules", "no law stands below the rules folder", places, "write a `.lp` file"
+            )
+        )
+    return _book(files, declarations, findings)
+
+
+def _book(files: list[RuleFile], declarations: Declarations, findings: list[Finding]) -> RuleBook:
+    predicates, laws, found = _declared(files, declarations)
+    findings += found
+    subject_rules: list[Rule] = []
+    for law in laws.values():
+        rule, found = _subject_rule(law)
+        findings += found
+        if rule is not None:
+            subject_rules.append(rule)
+    helpers = {
+        SUBJECT + law.name: Predicate(SUBJECT + law.name, law.arguments, law.doc, law.position)
+        for law in laws.values()
+    }
+    vocabulary = Vocabulary(declarations, predicates | helpers, laws)
+    book = RuleBook(vocabulary, files, findings=findings)
+    rules = [r for f in files for r in f.rules]
+    for rule in [*rules, *subject_rules]:
+        typed, found = infer(rule, vocabulary)
+        if rule.head.name.startswith(SUBJECT):
+            found = [_at_law(f, laws[rule.head.name.removeprefix(SUBJECT)]) for f in found]
+        findings += found
+        if typed is not None:
+            book.rules.append(typed)
+    subjects = [u.atom for r in subject_rules for u in graph.uses(r.body)]
+    findings += graph.check_constructors(rules, declarations, predicates, laws)
+    findings += graph.check_readers(rules, predicates, subjects)
+    findings += graph.check_recursion(rules, declarations)
+    findings += graph.check_labels(rules)
+    for file in files:
+        findings += check_safety(file)
+        findings += _check_header(file, vocabulary)
+    findings += _missing_labels(rules)
+    return book
+
+
+def _declared(
+    files: Iterable[RuleFile], declarations: Declarations
+) -> tuple[dict[str, Predicate], dict[str, LawDecl], list[Finding]]:
+    predicates: dict[str, Predicate] = {}
+    laws: dict[str, LawDecl] = {}
+    findings: list[Finding] = []
+    for file in files:
+        for docstring in file.docstrings:
+            declared, found = docstrings.parse(docstring, declarations)
+            findings += found
+            if declared is None:
+                continue
+            finding = _clash(declared, predicates, laws, declarations)
+            if finding is not None:
+                findings.append(finding)
+            elif isinstance(declared, LawDecl):
+                laws[declared.name] = declared
+            else:
+                predicates[declared.name] = declared
+    return predicates, laws, findings
+
+
+def _clash(
+    declared: Predicate | LawDecl,
+    predicates: Mapping[str, Predicate],
+    laws: Mapping[str, LawDecl],
+    declarations: Declarations,
+) -> Finding | None:
+    name, at = declared.name, declared.position
+    if name in BUILTIN:
+        return Finding(
+            "duplicate-predicate", f"`{name}` is every law's, and declared by none", (at,)
+        )
+    if isinstance(declared, Predicate) and name in declarations.tables:
+        table = dataclasses.replace(declarations.tables[name].position, note="declares the table")
+        return Finding(
+            "duplicate-predicate", f"`{name}` is a table, too", (at, table), "choose another name"
+        )
+    earlier: Predicate | LawDecl | None = (
+        predicates.get(name) if isinstance(declared, Predicate) else laws.get(name)
+    )
+    if earlier is None:
+        return None
+    first = dataclasses.replace(earlier.position, note="is the first declaration")
+    if len(earlier.arguments) != len(declared.arguments):
+        return Finding(
+            "two-arities",
+            f"`{name}` is declared with {len(earlier.arguments)} and with "
+            f"{len(declared.arguments)} arguments",
+            (at, first),
+            "give one of the two a name of its own",
+        )
+    return Finding(
+        "duplicate-predicate", f"a second docstring of `{name}`", (at, first), "keep one"
+    )
+
+
+def _subject_rule(law: LawDecl) -> tuple[Rule | None, list[Finding]]:
+    """The rule that collects a law's subjects from its ``Subjects:`` section."""
+    head = ", ".join(a for a, _ in law.arguments)
+    file, found = parse_text(law.position.file, f"_subject({head}) :- {law.subjects}.")
+    found = [_at_law(f, law) for f in found]
+    found += [_at_law(f, law) for f in check_safety(file)]
+    if found or len(file.rules) != 1:
+        found = found or [
+            Finding(
+                "bad-docstring", f"the subjects of `{law.name}` cannot be read", (law.position,)
+            )
+        ]
+        return None, found
+    rule = file.rules[0]
+    head_atom = dataclasses.replace(rule.head, name=SUBJECT + law.name, position=law.position)
+    return dataclasses.replace(rule, head=head_atom, position=law.position), []
+
+
+def _at_law(finding: Finding, law: LawDecl) -> Finding:
+    """A finding about a law's subjects, at the law's docstring."""
+    place = dataclasses.replace(law.position, note="the section `Subjects:` of this docstring")
+    return dataclasses.replace(finding, positions=(place, *finding.positions[1:]))
+
+
+def check_safety(file: RuleFile) -> list[Finding]:
+    """clingo's own check that every variable is bound, on the author's rules."""
+    messages: list[str] = []
+
+    def log(code: MessageCode, message: str) -> None:
+        messages.append(message)
+
+    control = clingo.Control(logger=log, message_limit=1000)
+    # An atom that nothing derives keeps the rules from being grounded; they are only checked.
+    with ast.ProgramBuilder(control) as builder:
+        for statement in file.statements:
+            location = statement.location
+            never = ast.Literal(
+                location,
+                ast.Sign.NoSign,
+                ast.SymbolicAtom(ast.Function(location, "_never'", [], False)),
+            )
+            builder.add(ast.Rule(location, statement.head, [*statement.body, never]))
+    try:
+        control.ground([("base", [])])
+    except RuntimeError:
+        pass
+    else:
+        return []
+    lines = file.text.split("\n")
+    findings = []
+    for message in messages:
+        for line, column, name in _UNSAFE.findall(message):
+            text = lines[int(line) - 1].encode()[: int(column) - 1].decode(errors="replace")
+            findings.append(
+                Finding(
+                    "unsafe-variable",
+                    "`_` stands where nothing binds it"
+                    if name.startswith("#Anon")
+                    else f"nothing binds `{name}`",
+                    (Position(file.path, int(line), len(text) + 1),),
+                    "a variable needs an atom outside `not` that holds it, or an equation",
+                )
+            )
+    if not findings:
+        said = " ".join(" ".join(messages).split())
+        findings.append(
+            Finding("rule-syntax", f"the rules are not sound: {said}", (Position(file.path, 1, 1),))
+        )
+    return findings
+
+
+def _check_header(file: RuleFile, vocabulary: Vocabulary) -> list[Finding]:
+    """The header says what the file reads and derives, and says it truly."""
+    if not file.rules:
+        return []
+    derived = {(r.head.name, len(r.head.args)) for r in file.rules}
+    read = {(u.atom.name, len(u.atom.args)) for r in file.rules for u in graph.uses(r.body)}
+    wanted = {
+        "Input": {s for s in read - derived if not s[0].startswith("_")},
+        "Output": {s for s in derived if not s[0].startswith("_")},
+    }
+    findings = []
+    for word in ("Purpose", "Input", "Output"):
+        if word not in file.header:
+            findings.append(
+                Finding(
+                    "bad-header",
+                    f"the file has no `% {word}` line",
+                    (Position(file.path, 1, 1),),
+                    "a header says purpose, input and output predicates",
+                    Severity.WARNING,
+                )
+            )
+            continue
+        text, at = file.header[word]
+        if word == "Purpose":
+            continue
+        said = signatures(text)
+        for pair, what in ((wanted[word] - said, "does not name"), (said - wanted[word], "names")):
+            if pair:
+                shown = listed([f"{n}/{a}" for n, a in sorted(pair)])
+                more = "" if what == "does not name" else ", which the file has not as such"
+                findings.append(
+                    Finding(
+                        "bad-header",
+                        f"`% {word}` {what} {shown}{more}",
+                        (at,),
+                        "",
+                        Severity.WARNING,
+                    )
+                )
+    return findings
+
+
+def _missing_labels(rules: Iterable[Rule]) -> list[Finding]:
+    return [
+        Finding(
+            "missing-label",
+            f"a rule of `{rule.head.name}` has no label",
+            (rule.position,),
+            'write `%!trace_rule {"…"}.` before it: what it concludes, in words',
+            Severity.WARNING,
+        )
+        for rule in rules
+        if rule.label is None and not rule.head.name.startswith("_")
+    ]
+
+
+def query_rule(
+    body: str, book: RuleBook
+) -> tuple[TypedRule | None, tuple[tuple[str, Sort], ...], list[Finding]]:
+    """An ad-hoc body as a rule over its variables, in the order of their appearance.
+
+    Positions are those of the body's text, in the file ``<query>``.
+    """
+    file, findings = parse_text(QUERY_FILE, f"query :-\n{body.strip().removesuffix('.')}\n.")
+    if not findings and len(file.rules) != 1:
+        place = Position(QUERY_FILE, 2, 1)
+        findings = [Finding("rule-syntax", "the query is not one body", (place,))]
+    if not findings:
+        findings = check_safety(file)
+    if findings:
+        return None, (), [_up(f) for f in findings]
+    rule = file.rules[0]
+    found: dict[str, Var] = {}
+    for literal in rule.body:
+        for variable in _outer_variables(literal):
+            if not variable.anonymous:
+                found.setdefault(variable.name, variable)
+    probe, findings = infer(rule, _with_query(book.vocabulary, "query", ()))
+    if probe is None:
+        return None, (), [_up(f) for f in findings]
+    columns = tuple((n, probe.variables[n]) for n in found)
+    head = Atom(QUERY, tuple(found.values()), rule.position)
+    typed, findings = infer(
+        dataclasses.replace(rule, head=head), _with_query(book.vocabulary, QUERY, columns)
+    )
+    return typed, columns, [_up(f) for f in findings]
+
+
+def _with_query(
+    vocabulary: Vocabulary, name: str, arguments: tuple[tuple[str, Sort], ...]
+) -> Vocabulary:
+    predicate = Predicate(name, arguments, "", Position(QUERY_FILE, 1, 1))
+    return dataclasses.replace(vocabulary, predicates={**vocabulary.predicates, name: predicate})
+
+
+def _up(finding: Finding) -> Finding:
+    """A finding with its lines counted from the body's first."""
+    positions = tuple(
+        dataclasses.replace(p, line=max(1, p.line - 1)) if p.file == QUERY_FILE else p
+        for p in finding.positions
+    )
+    return dataclasses.replace(finding, positions=positions)
+
+
+def _outer_variables(literal: Literal) -> list[Var]:
+    """The variables of a literal that a query shows: none that live inside a set."""
+    if isinstance(literal, Aggregate):
+        return [v for _, guard in literal.guards for v in variables(guard)]
+    return [] if isinstance(literal, Conditional) else list(variables(literal))

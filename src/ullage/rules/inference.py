@@ -1,0 +1,461 @@
+"""A sort for every variable and term of a rule, or a finding for each that has none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ullage.findings import Finding, Position, similar
+from ullage.rules import arithmetic
+from ullage.rules.terms import (
+    Aggregate,
+    Atom,
+    Comparison,
+    Conditional,
+    Element,
+    Expr,
+    Fun,
+    Int,
+    Literal,
+    Op,
+    Pool,
+    Rule,
+    Span,
+    Str,
+    Truth,
+    Tup,
+    Var,
+    names,
+    variables,
+)
+from ullage.rules.vocabulary import Place, Vocabulary, members
+from ullage.sorts import (
+    BOOL,
+    COUNT,
+    RATIO,
+    BoolSort,
+    ClosedSort,
+    CountSort,
+    EntitySort,
+    ExactSort,
+    FormsSort,
+    ScalarError,
+    Sort,
+    TextSort,
+    TupleSort,
+    parse_exact,
+)
+
+
+@dataclass(slots=True)
+class TypedRule:
+    """A rule with the sort of every variable by name, and of every term by identity."""
+
+    rule: Rule
+    variables: dict[str, Sort]
+    terms: dict[int, Sort]
+    places: dict[int, tuple[Place, ...]] = field(default_factory=dict)
+
+    def sort(self, term: Expr) -> Sort:
+        """The sort of a term of this rule."""
+        return self.terms[id(term)]
+
+
+def infer(rule: Rule, vocabulary: Vocabulary) -> tuple[TypedRule | None, list[Finding]]:
+    """Give every variable and term its sort. None beside findings, where there are any."""
+    renamed = rename_apart(rule)
+    run = _Inference(renamed, vocabulary)
+    before = -1
+    while before != len(run.sorts):
+        before = len(run.sorts)
+        run.visit_all()
+    run.report = True
+    run.visit_all()
+    for variable in _unsorted(renamed, run.sorts):
+        run.find(
+            "unsorted-variable",
+            f"nothing says which sort `{shown(variable.name)}` is of",
+            variable.position,
+            "use it in an atom or an equation",
+        )
+    if run.findings:
+        return None, run.findings
+    return TypedRule(renamed, run.sorts, run.terms, run.places), []
+
+
+def shown(name: str) -> str:
+    """A variable's name as its author wrote it."""
+    return "_" if name.startswith("_") else name.split("'", 1)[0]
+
+
+def _unsorted(rule: Rule, sorts: dict[str, Sort]) -> list[Var]:
+    found: dict[str, Var] = {}
+    for item in (rule.head, *rule.body):
+        for variable in variables(item):
+            if variable.name not in sorts and not variable.anonymous:
+                found.setdefault(variable.name, variable)
+    return list(found.values())
+
+
+def rename_apart(rule: Rule) -> Rule:
+    """Give a name of its own to each local variable whose name stands in several scopes."""
+    outer = names(rule.head)
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            for _, guard in literal.guards:
+                outer |= names(guard)
+        elif not isinstance(literal, Conditional):
+            outer |= names(literal)
+    uses: Counter[str] = Counter()
+    for literal in rule.body:
+        for scope in _scopes(literal):
+            uses.update(names(scope) - outer)
+    again = {n for n, k in uses.items() if k > 1}
+    if not again:
+        return rule
+    number = 0
+    body: list[Literal] = []
+    for literal in rule.body:
+        if isinstance(literal, Conditional):
+            number += 1
+            body.append(_rename(literal, again, number))
+        elif isinstance(literal, Aggregate):
+            elements = []
+            for element in literal.elements:
+                number += 1
+                elements.append(_rename(element, again, number))
+            body.append(dataclasses.replace(literal, elements=tuple(elements)))
+        else:
+            body.append(literal)
+    return dataclasses.replace(rule, body=tuple(body))
+
+
+def _scopes(literal: Literal) -> tuple[Conditional | Element, ...]:
+    if isinstance(literal, Conditional):
+        return (literal,)
+    return literal.elements if isinstance(literal, Aggregate) else ()
+
+
+_T = TypeVar("_T")
+
+
+def _rename(item: _T, which: set[str], number: int) -> _T:
+    if isinstance(item, Var):
+        if item.name in which:
+            return dataclasses.replace(item, name=f"{item.name}'{number}")
+        return item
+    if isinstance(item, tuple):
+        return tuple(_rename(i, which, number) for i in item)  # type: ignore[return-value]
+    if dataclasses.is_dataclass(item) and not isinstance(item, type | Position):
+        changes = {
+            f.name: _rename(getattr(item, f.name), which, number)
+            for f in dataclasses.fields(item)
+            if f.name != "position"
+        }
+        return dataclasses.replace(item, **changes)
+    return item
+
+
+class _Inference:
+    def __init__(self, rule: Rule, vocabulary: Vocabulary) -> None:
+        self.rule = rule
+        self.vocabulary = vocabulary
+        self.sorts: dict[str, Sort] = {}
+        self.terms: dict[int, Sort] = {}
+        self.places: dict[int, tuple[Place, ...]] = {}
+        self.findings: list[Finding] = []
+        self.report = False
+
+    def find(self, code: str, message: str, at: Position, help: str = "") -> None:
+        if self.report:
+            self.findings.append(Finding(code, message, (at,), help))
+
+    def visit_all(self) -> None:
+        for literal in self.rule.body:
+            self.literal(literal)
+        self.atom(self.rule.head)
+
+    def literal(self, literal: Literal) -> None:
+        match literal:
+            case Atom():
+                self.atom(literal)
+            case Comparison():
+                self.comparison(literal)
+            case Conditional(literal=inner, conditions=conditions):
+                for condition in conditions:
+                    self.literal(condition)
+                self.literal(inner)
+            case Aggregate():
+                self.aggregate(literal)
+            case Truth():
+                pass
+
+    def atom(self, atom: Atom) -> None:
+        places = self.vocabulary.places(atom)
+        if isinstance(places, Finding):
+            if self.report:
+                self.findings.append(places)
+            return
+        self.places[id(atom)] = places
+        for arg, place in zip(atom.args, places, strict=True):
+            if place.sort is not None:
+                self.expect(arg, place.sort)
+
+    def comparison(self, literal: Comparison) -> None:
+        chain = [literal.first, *(t for _, t in literal.rest)]
+        for (op, right), left in zip(literal.rest, chain, strict=False):
+            self.pair(op, left, right)
+
+    def pair(self, op: str, left: Expr, right: Expr) -> None:
+        a, b = self.sort_of(left), self.sort_of(right)
+        if a is None and b is not None:
+            a = self.expect(left, b)
+        elif b is None and a is not None:
+            b = self.expect(right, a)
+        if a is None or b is None:
+            for side in (left, right):
+                if self.sort_of(side) is None and not isinstance(side, Var):
+                    self.find(
+                        "unsorted-term", "nothing says which sort this term is of", side.position
+                    )
+            return
+        if a != b and not (
+            arithmetic.numeric(a) and arithmetic.numeric(b) and arithmetic.common(a, b)
+        ):
+            self.mismatch(a, b, right.position)
+        elif op not in ("=", "!=") and not arithmetic.numeric(a):
+            self.find(
+                "unordered-sort",
+                f"`{op}` orders figures, and `{a.name}` holds none",
+                right.position,
+                "compare with `=` or `!=`",
+            )
+
+    def mismatch(self, a: Sort, b: Sort, at: Position) -> None:
+        if arithmetic.numeric(a) and arithmetic.numeric(b):
+            self.find(
+                "unit-mismatch",
+                f"`{a.name}` and `{b.name}` have different units and do not mix",
+                at,
+                "a product or quotient with a rate turns one into the other",
+            )
+        else:
+            self.find("wrong-sort", f"a term of sort `{b.name}` where `{a.name}` stands", at)
+
+    def aggregate(self, literal: Aggregate) -> None:
+        for element in literal.elements:
+            for condition in element.conditions:
+                self.literal(condition)
+        sort: Sort | None = COUNT
+        if literal.function != "count":
+            sort = None
+            for element in literal.elements:
+                found = self.sort_of(element.terms[0])
+                sort = sort or found
+            if sort is None:
+                for _, guard in literal.guards:
+                    sort = sort or self.sort_of(guard)
+            for element in literal.elements:
+                if sort is not None:
+                    self.expect(element.terms[0], sort)
+            if sort is not None and not arithmetic.numeric(sort):
+                self.find(
+                    "wrong-sort",
+                    f"`#{literal.function}` over `{sort.name}`, which holds no figures",
+                    literal.position,
+                )
+        for element in literal.elements:
+            for term in element.terms[0 if literal.function == "count" else 1 :]:
+                self.sort_of(term)
+        for _, guard in literal.guards:
+            if sort is not None:
+                self.expect(guard, sort)
+        if self.report and not literal.guards:
+            self.find(
+                "unused-aggregate", "an aggregate that nothing is compared with", literal.position
+            )
+
+    def expect(self, term: Expr, sort: Sort) -> Sort | None:
+        """Take the term as one of the sort; the sort it has."""
+        match term:
+            case Var(name=name):
+                known = self.sorts.setdefault(name, sort)
+                if known != sort:
+                    self.wrong(
+                        f"`{shown(name)}`, of sort `{known.name}`,", known, sort, term.position
+                    )
+            case Int():
+                if isinstance(sort, CountSort) or sort == RATIO:
+                    if isinstance(sort, CountSort) and abs(term.value) >= 10**9:
+                        self.find(
+                            "integer-too-large",
+                            f"the integer `{term.value}` is outside the range of a count",
+                            term.position,
+                            "counts lie within 10**9 either way",
+                        )
+                elif isinstance(sort, ExactSort):
+                    self.find(
+                        "missing-unit",
+                        f"the bare number `{term.value}` where `{sort.name}` stands",
+                        term.position,
+                        f'write a quantity, as in `"{term.value} {_unit(sort)}"`',
+                    )
+                else:
+                    self.wrong(f"the number `{term.value}`", COUNT, sort, term.position)
+            case Str():
+                self.string(term, sort)
+            case Fun():
+                self.function(term, sort)
+            case Tup(args=args):
+                if not isinstance(sort, TupleSort) or len(sort.items) != len(args):
+                    self.find(
+                        "wrong-sort",
+                        f"a tuple of {len(args)} where `{sort.name}` stands",
+                        term.position,
+                    )
+                    return None
+                for arg, item in zip(args, sort.items, strict=True):
+                    self.expect(arg, item)
+            case Pool(args=args):
+                for arg in args:
+                    self.expect(arg, sort)
+            case Op() | Span():
+                found = self.sort_of(term)
+                if found is not None and found != sort and not (found == COUNT and sort == RATIO):
+                    self.mismatch(sort, found, term.position)
+                return found
+        self.terms[id(term)] = sort
+        return sort
+
+    def wrong(self, what: str, have: Sort, want: Sort, at: Position) -> None:
+        code = "wrong-sort"
+        if arithmetic.numeric(have) and arithmetic.numeric(want):
+            code = "unit-mismatch"
+        self.find(code, f"{what} where `{want.name}` stands", at, members(want))
+
+    def string(self, term: Str, sort: Sort) -> None:
+        if isinstance(sort, ExactSort):
+            try:
+                parse_exact(term.value, sort)
+            except ScalarError as error:
+                self.find(error.code, error.message, term.position, error.help)
+        elif not isinstance(sort, TextSort | EntitySort):
+            help = members(sort) or "write it without quotes"
+            self.find(
+                "wrong-sort",
+                f'the text `"{term.value}"` where `{sort.name}` stands',
+                term.position,
+                help,
+            )
+
+    def function(self, term: Fun, sort: Sort) -> None:
+        if isinstance(sort, FormsSort):
+            declared = sort.forms.get(term.name)
+            if declared is None:
+                self.find(
+                    "undeclared-term",
+                    f"`{term.name}` is no {sort.name}",
+                    term.position,
+                    similar(term.name, sort.forms, "term") or members(sort),
+                )
+            elif len(declared) != len(term.args):
+                self.find(
+                    "wrong-arity",
+                    f"`{term.name}` takes {len(declared)} arguments, not {len(term.args)}",
+                    term.position,
+                )
+            else:
+                for arg, (_, item) in zip(term.args, declared, strict=True):
+                    self.expect(arg, item)
+        elif isinstance(sort, ClosedSort | BoolSort) and not term.args:
+            values = sort.values if isinstance(sort, ClosedSort) else ("true", "false")
+            if term.name not in values:
+                self.find(
+                    "not-in-closed-set",
+                    f"`{term.name}` is no value of `{sort.name}`",
+                    term.position,
+                    similar(term.name, values, "value") or members(sort),
+                )
+        else:
+            help = (
+                f'names and texts are written in quotes: `"{term.name}"`' if not term.args else ""
+            )
+            self.find(
+                "wrong-sort",
+                f"the term `{term.name}` where `{sort.name}` stands",
+                term.position,
+                help,
+            )
+
+    def sort_of(self, term: Expr) -> Sort | None:
+        """The sort that a term has by itself."""
+        sort: Sort | None = None
+        match term:
+            case Var(name=name):
+                sort = self.sorts.get(name)
+            case Int():
+                sort = COUNT
+            case Span(low=low, high=high):
+                self.expect(low, COUNT)
+                self.expect(high, COUNT)
+                sort = COUNT
+            case Str(value=value):
+                sort = self.terms.get(id(term)) or arithmetic.literal_sort(
+                    value, self.vocabulary.declarations.sorts
+                )
+            case Fun(name=name, args=args):
+                sort = self.terms.get(id(term))
+                if sort is None and not args and name in ("true", "false"):
+                    sort = BOOL
+            case Tup(args=args):
+                items = [self.sort_of(a) for a in args]
+                if all(i is not None for i in items):
+                    sort = TupleSort.of(*(i for i in items if i is not None))
+            case Pool(args=args):
+                for arg in args:
+                    sort = sort or self.sort_of(arg)
+                if sort is not None:
+                    self.expect(term, sort)
+            case Op():
+                sort = self.operation(term)
+        if sort is not None:
+            self.terms[id(term)] = sort
+        return sort
+
+    def operation(self, term: Op) -> Sort | None:
+        sorts = [self.sort_of(a) for a in term.args]
+        if len(sorts) == 2 and term.name in ("+", "-", "\\", "floor_div", "ceil_div"):
+            for i, j in ((0, 1), (1, 0)):
+                other = sorts[j]
+                if sorts[i] is None and other is not None:
+                    sorts[i] = self.expect(term.args[i], other)
+        for arg, sort in zip(term.args, sorts, strict=True):
+            if sort is None:
+                if not isinstance(arg, Var):
+                    self.find(
+                        "unsorted-term", "nothing says which sort this term is of", arg.position
+                    )
+                return None
+            if not arithmetic.numeric(sort):
+                self.find(
+                    "wrong-sort",
+                    f"arithmetic over `{sort.name}`, which holds no figures",
+                    arg.position,
+                )
+                return None
+        known = [s for s in sorts if s is not None]
+        result = arithmetic.result(term.name, known)
+        if result is None:
+            self.find(
+                "unit-mismatch",
+                f"`{known[0].name} {term.name} {known[-1].name}` has no unit",
+                term.position,
+                "only equal units add; a product or quotient needs a ratio, a count or a rate",
+            )
+        return result
+
+
+def _unit(sort: ExactSort) -> str:
+    return next((u for u, size in sort.units.items() if size == 1 and u), "%")

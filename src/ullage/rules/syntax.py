@@ -1,0 +1,531 @@
+"""Rule files read with clingo's own parser into terms; what a law may not hold is refused here.
+
+A file's comments carry its declarations (``%*! … *%``), its labels (``%!trace_rule``) and its
+header (``% Purpose``, ``% Input``, ``% Output``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clingo import ast
+from clingo.core import MessageCode
+from clingo.symbol import SymbolType
+
+from ullage.findings import Finding, Position
+from ullage.rules.terms import (
+    Aggregate,
+    Atom,
+    Comparison,
+    Conditional,
+    Element,
+    Expr,
+    Fun,
+    Int,
+    Label,
+    Literal,
+    Op,
+    Pool,
+    Rule,
+    Span,
+    Str,
+    Truth,
+    Tup,
+    Var,
+)
+
+_COMPARE = {0: ">", 1: "<", 2: "<=", 3: ">=", 4: "!=", 5: "="}
+_FLIP = {">": "<", "<": ">", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
+_BINARY = {3: "+", 4: "-", 5: "*", 6: "/", 7: "\\"}
+_UNARY = {0: "-", 2: "abs"}
+_CALLS = {"floor": 1, "ceil": 1, "floor_div": 2, "ceil_div": 2}
+_AGGREGATES = {0: "count", 1: "sum", 3: "min", 4: "max"}
+_LABEL = re.compile(r'%!trace_rule\s*\{\s*"((?:[^"\\]|\\.)*)"\s*((?:,\s*\w+\s*)*)\}\s*\.\s*')
+_HEADER = re.compile(r"%\s*(Purpose|Input|Output)\b[ \t:]*(.*)")
+_SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_']*)/([0-9]+)")
+_CLINGO = re.compile(
+    r"^(.*?):(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: (error|warning|info|note): (.*)", re.S
+)
+
+FORBIDDEN = {
+    "Script": "`#script` runs code; a law is only rules",
+    "External": "`#external` atoms have no reading behind them; declare a table",
+    "Minimize": "an optimisation chooses among answers, and a law has one",
+    "Heuristic": "`#heuristic` steers a search, and a law has none",
+    "Edge": "`#edge` states a constraint, and a law states refusals as atoms",
+    "TheoryDefinition": "theory atoms are evaluated outside the rules",
+    "ProjectAtom": "`#project` belongs to enumeration, and a law has one answer",
+    "ProjectSignature": "`#project` belongs to enumeration, and a law has one answer",
+    "Definition": "`#const` is not read; write the value, or a row of a table",
+    "ShowSignature": "what is shown follows from the declarations",
+    "ShowTerm": "what is shown follows from the declarations",
+    "Defined": "what is defined follows from the declarations",
+    "Program": "a law has one program part, and no `#program` line",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """The text of one ``%*! … *%`` comment and where it begins."""
+
+    text: str
+    position: Position
+
+
+@dataclass(slots=True)
+class RuleFile:
+    """One parsed file of rules."""
+
+    path: str
+    text: str
+    rules: list[Rule] = field(default_factory=list)
+    docstrings: list[Docstring] = field(default_factory=list)
+    header: dict[str, tuple[str, Position]] = field(default_factory=dict)
+    statements: list[ast.AST] = field(default_factory=list)
+
+
+def _integer(text: str) -> int:
+    return int(text, 0) if text[:1] == "0" and len(text) > 1 else int(text)
+
+
+class _Refused(Exception):
+    """A construct that a law may not use; carries the finding."""
+
+    def __init__(self, code: str, message: str, position: Position, help: str = "") -> None:
+        self.finding = Finding(code, message, (position,), help)
+        super().__init__(message)
+
+
+class _Reader:
+    """Turns clingo's syntax tree of one file into terms."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = [line.encode() for line in text.split("\n")]
+        self.fresh = 0
+
+    def position(self, node: ast.AST) -> Position:
+        return self.place(node.location.begin)
+
+    def place(self, at: ast.Position) -> Position:
+        line = self.lines[at.line - 1] if at.line <= len(self.lines) else b""
+        column = len(line[: at.column - 1].decode(errors="replace")) + 1
+        return Position(self.path, at.line, column)
+
+    def source(self, node: ast.AST) -> str:
+        begin, end = node.location.begin, node.location.end
+        if begin.line == end.line:
+            chosen = [self.lines[begin.line - 1][begin.column - 1 : end.column - 1]]
+        else:
+            chosen = self.lines[begin.line - 1 : end.line]
+            chosen[-1] = chosen[-1][: end.column - 1]
+            chosen[0] = chosen[0][begin.column - 1 :]
+        return b"\n".join(chosen).decode(errors="replace")
+
+    def expr(self, node: ast.AST) -> Expr:
+        at = self.position(node)
+        kind = node.ast_type.name
+        if kind == "Variable":
+            if node.name == "_":
+                self.fresh += 1
+                return Var(f"_{self.fresh}", at)
+            return Var(node.name, at)
+        if kind == "SymbolicTerm":
+            return self.symbol(node, at)
+        if kind == "Function":
+            args = tuple(self.expr(a) for a in node.arguments)
+            if node.external:
+                return self.call(node.name, args, at)
+            return Fun(node.name, args, at) if node.name else Tup(args, at)
+        if kind == "BinaryOperation":
+            name = _BINARY.get(int(node.operator_type))
+            if name is None:
+                raise _Refused(
+                    "forbidden-operator",
+                    f"the operator in `{self.source(node)}` is not exact arithmetic",
+                    at,
+                    "operators are `+`, `-`, `*`, `/` and `\\`",
+                )
+            return Op(name, (self.expr(node.left), self.expr(node.right)), at)
+        if kind == "UnaryOperation":
+            name = _UNARY.get(int(node.operator_type))
+            if name is None:
+                raise _Refused(
+                    "forbidden-operator",
+                    f"the operator in `{self.source(node)}` is not exact arithmetic",
+                    at,
+                )
+            arg = self.expr(node.argument)
+            if name == "-" and isinstance(arg, Int):
+                return Int(-arg.value, at)
+            return Op(name, (arg,), at)
+        if kind == "Interval":
+            return Span(self.expr(node.left), self.expr(node.right), at)
+        if kind == "Pool":
+            return Pool(tuple(self.expr(a) for a in node.arguments), at)
+        raise _Refused("forbidden-term", f"`{self.source(node)}` is no term of a law", at)
+
+    def symbol(self, node: ast.AST, at: Position) -> Expr:
+        symbol = node.symbol
+        if symbol.type == SymbolType.Number:
+            text = self.source(node)
+            literal = re.match(r"0[xob][0-9a-fA-F]+|[0-9]+", text)
+            value = _integer(literal.group()) if literal else symbol.number
+            if value >= 2**31:
+                raise _Refused(
+                    "integer-too-large",
+                    f"the integer `{text}` does not fit 32 bits, and would wrap in silence",
+                    at,
+                    'write a quantity with its unit, as in `"96 GiB"`',
+                )
+            return Int(value, at)
+        if symbol.type == SymbolType.String:
+            return Str(symbol.string, at)
+        if symbol.type == SymbolType.Function:
+            return Fun(symbol.name, (), at)
+        raise _Refused(
+            "forbidden-term",
+            f"`{self.source(node)}` stands for no value",
+            at,
+            "`#inf` and `#sup` are not read; compare with a value",
+        )
+
+    def call(self, name: str, args: tuple[Expr, ...], at: Position) -> Expr:
+        if name not in _CALLS:
+            raise _Refused(
+                "unknown-function",
+                f"`@{name}` is no function of the language",
+                at,
+                f"functions are {', '.join('@' + c for c in _CALLS)}",
+            )
+        if len(args) != _CALLS[name]:
+            raise _Refused(
+                "unknown-function", f"`@{name}` takes {_CALLS[name]} arguments, not {len(args)}", at
+            )
+        return Op(name, args, at)
+
+    def atom(self, node: ast.AST, sign: int) -> Atom:
+        symbol = node.symbol
+        if symbol.ast_type.name == "UnaryOperation":
+            raise _Refused(
+                "forbidden-term",
+                "classical negation is not used; derive the opposite as an atom of its own",
+                self.position(symbol),
+            )
+        if symbol.ast_type.name == "Pool":
+            raise _Refused(
+                "forbidden-term",
+                f"the pool `{self.source(symbol)}` changes the arity of a predicate",
+                self.position(symbol),
+                "write one atom for each alternative",
+            )
+        args = tuple(self.expr(a) for a in symbol.arguments)
+        return Atom(symbol.name, args, self.position(symbol), sign)
+
+    def comparison(self, node: ast.AST, sign: int, at: Position) -> Comparison:
+        rest = tuple((_COMPARE[int(g.comparison)], self.expr(g.term)) for g in node.guards)
+        return Comparison(self.expr(node.term), rest, at, sign)
+
+    def plain(self, node: ast.AST) -> Atom | Comparison | Truth:
+        """A literal that is no aggregate."""
+        at = self.position(node)
+        if node.ast_type.name != "Literal":
+            raise _Refused("forbidden-term", f"`{self.source(node)}` is no literal of a law", at)
+        inner, sign = node.atom, int(node.sign)
+        kind = inner.ast_type.name
+        if kind == "SymbolicAtom":
+            return self.atom(inner, sign)
+        if kind == "Comparison":
+            return self.comparison(inner, sign, at)
+        if kind == "BooleanConstant":
+            return Truth(bool(inner.value) == (sign != 1), at)
+        raise _Refused("forbidden-term", f"`{self.source(node)}` is no literal of a law", at)
+
+    def literal(self, node: ast.AST) -> Literal:
+        at = self.position(node)
+        if node.ast_type.name == "ConditionalLiteral":
+            return Conditional(
+                self.plain(node.literal), tuple(self.plain(c) for c in node.condition), at
+            )
+        kind = node.atom.ast_type.name
+        if kind == "BodyAggregate":
+            return self.aggregate(node.atom, int(node.sign), at)
+        if kind == "Aggregate":
+            raise _Refused(
+                "forbidden-term",
+                f"`{self.source(node)}` counts a set without saying of what",
+                at,
+                "write `#count { Terms : conditions }`",
+            )
+        if kind == "TheoryAtom":
+            raise _Refused("forbidden-statement", FORBIDDEN["TheoryDefinition"], at)
+        return self.plain(node)
+
+    def aggregate(self, node: ast.AST, sign: int, at: Position) -> Aggregate:
+        function = _AGGREGATES.get(int(node.function))
+        if function is None:
+            raise _Refused(
+                "forbidden-operator",
+                "`#sum+` drops negative terms in silence",
+                at,
+                "use `#sum` with a condition",
+            )
+        guards = []
+        if node.left_guard is not None:
+            guards.append(
+                (_FLIP[_COMPARE[int(node.left_guard.comparison)]], self.expr(node.left_guard.term))
+            )
+        if node.right_guard is not None:
+            guards.append(
+                (_COMPARE[int(node.right_guard.comparison)], self.expr(node.right_guard.term))
+            )
+        elements = []
+        for element in node.elements:
+            if not element.terms:
+                raise _Refused("forbidden-term", "an element of an aggregate has no term", at)
+            elements.append(
+                Element(
+                    tuple(self.expr(t) for t in element.terms),
+                    tuple(self.plain(c) for c in element.condition),
+                    self.position(element.terms[0]),
+                )
+            )
+        return Aggregate(function, tuple(elements), tuple(guards), at, sign)
+
+    def rule(self, node: ast.AST, label: Label | None) -> Rule:
+        at = self.position(node)
+        head = node.head
+        if head.ast_type.name == "Literal" and head.atom.ast_type.name == "BooleanConstant":
+            raise _Refused(
+                "integrity-constraint",
+                "an integrity constraint ends in `unsatisfiable`, which explains nothing",
+                at,
+                "derive a refusal with its reason instead",
+            )
+        if head.ast_type.name != "Literal" or head.atom.ast_type.name != "SymbolicAtom":
+            raise _Refused(
+                "forbidden-head",
+                f"the head `{self.source(head)}` chooses, and a law has one answer set",
+                at,
+                "choices belong in `rules/search/`",
+            )
+        if int(head.sign):
+            raise _Refused("forbidden-head", "a head may not be negated", at)
+        atom = self.atom(head.atom, 0)
+        for variable in ast_variables(head):
+            if variable.name == "_":
+                raise _Refused(
+                    "unsafe-variable", "`_` in a head is bound by nothing", self.position(variable)
+                )
+        body = tuple(self.literal(b) for b in node.body)
+        return Rule(atom, body, label, self.source(node), at)
+
+
+def ast_variables(node: ast.AST) -> list[ast.AST]:
+    """The variable nodes below a node of clingo's syntax tree."""
+    found: list[ast.AST] = []
+
+    class Collect(ast.Transformer):
+        def visit_Variable(self, variable: ast.AST) -> ast.AST:
+            found.append(variable)
+            return variable
+
+    Collect().visit(node)
+    return found
+
+
+def parse_label(comment: str, at: Position) -> Label | Finding:
+    """The label in a ``%!trace_rule`` comment, or what is wrong with it."""
+    match = _LABEL.fullmatch(comment.strip())
+    if match is None:
+        return Finding(
+            "bad-label",
+            "the label cannot be read",
+            (at,),
+            'write `%!trace_rule {"words with % for each argument", A, B}.`',
+        )
+    text = match.group(1).replace('\\"', '"').replace("\\\\", "\\")
+    args = tuple(a.strip() for a in match.group(2).split(",") if a.strip())
+    if text.count("%") != len(args):
+        return Finding(
+            "bad-label",
+            f"the label has {text.count('%')} places and {len(args)} arguments",
+            (at,),
+            "each `%` stands for one argument",
+        )
+    return Label(text, args, at)
+
+
+def clingo_findings(messages: Sequence[str], code: str, reader: _Reader | None) -> list[Finding]:
+    """clingo's messages as findings at the author's positions."""
+    found = []
+    for message in messages:
+        match = _CLINGO.match(message.strip())
+        if match is None:
+            continue
+        file, line, column, _, _, severity, text = match.groups()
+        if severity in ("info", "note"):
+            continue
+        first = " ".join(text.split("\n", 1)[0].replace("syntax error, ", "").split())
+        column_number = int(column)
+        if reader is not None and int(line) <= len(reader.lines):
+            raw = reader.lines[int(line) - 1][: column_number - 1]
+            column_number = len(raw.decode(errors="replace")) + 1
+        help = ""
+        if "<IDENTIFIER>" in first or "unexpected" in first:
+            help = "a rule is `head :- body.`; look at the end of the line before, too"
+        found.append(Finding(code, first, (Position(file, int(line), column_number),), help))
+    return found
+
+
+def parse_file(path: Path) -> tuple[RuleFile, list[Finding]]:
+    """Read one file of rules."""
+    name = str(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        finding = Finding(
+            "unreadable-file",
+            f"cannot read `{name}`: {error.strerror or error}",
+            (Position(name, 1, 1),),
+        )
+        return RuleFile(name, ""), [finding]
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        finding = Finding(
+            "not-utf8",
+            f"byte {data[error.start]:#04x} is no UTF-8 text",
+            (Position(name, line, column),),
+            "save the file as UTF-8",
+        )
+        return RuleFile(name, ""), [finding]
+    return parse_text(name, text)
+
+
+def parse_text(name: str, text: str) -> tuple[RuleFile, list[Finding]]:
+    """Read rules from text, as if they stood in a file of that name."""
+    result = RuleFile(name, text)
+    reader = _Reader(name, text)
+    findings: list[Finding] = []
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        return result, [Finding("rule-syntax", "a NUL character", (Position(name, line, 1),))]
+    forbidden = _directives(name, text)
+    if forbidden:
+        return result, forbidden
+    messages: list[str] = []
+
+    def log(code: MessageCode, message: str) -> None:
+        messages.append(message)
+
+    nodes: list[ast.AST] = []
+    try:
+        ast.parse_string(text, nodes.append, logger=log)
+    except RuntimeError:
+        found = clingo_findings(
+            [m.replace("<string>", name, 1) for m in messages], "rule-syntax", reader
+        )
+        return result, found or [
+            Finding("rule-syntax", "the rules cannot be parsed", (Position(name, 1, 1),))
+        ]
+    label: Label | None = None
+    for node in nodes[1:]:
+        kind = node.ast_type.name
+        if kind == "Comment":
+            label = _comment(node, reader, result, findings) or label
+            continue
+        try:
+            if kind == "Rule":
+                result.rules.append(reader.rule(node, label))
+                result.statements.append(node)
+            else:
+                raise _Refused(
+                    "forbidden-statement",
+                    FORBIDDEN.get(kind, f"`{reader.source(node)}` is no rule"),
+                    reader.position(node),
+                )
+        except _Refused as refused:
+            findings.append(refused.finding)
+        label = None
+    return result, findings
+
+
+def _comment(
+    node: ast.AST, reader: _Reader, result: RuleFile, findings: list[Finding]
+) -> Label | None:
+    """File the comment where it belongs; the label, where it is one."""
+    value, at = node.value, reader.position(node)
+    if value.startswith("%*!"):
+        result.docstrings.append(Docstring(value[3:].removesuffix("*%"), at))
+    elif value.startswith("%!"):
+        parsed = parse_label(value, at)
+        if isinstance(parsed, Label):
+            return parsed
+        findings.append(parsed)
+    elif header := _HEADER.match(value):
+        word, rest = header.groups()
+        if word in result.header:
+            before, first = result.header[word]
+            result.header[word] = (f"{before}, {rest.strip()}", first)
+        else:
+            result.header[word] = (rest.strip(), at)
+    return None
+
+
+_DIRECTIVE = re.compile(r"^[ \t]*#(script|include|external|theory|program|const)\b", re.M)
+_SAID: dict[str, str] = {
+    "script": FORBIDDEN["Script"],
+    "include": "`#include` hides where a rule stands; every file below the folder is read",
+    "external": FORBIDDEN["External"],
+    "theory": FORBIDDEN["TheoryDefinition"],
+    "program": FORBIDDEN["Program"],
+    "const": FORBIDDEN["Definition"],
+}
+
+
+def _directives(name: str, text: str) -> list[Finding]:
+    """Directives refused before clingo sees the text: some act while it parses."""
+    blanked = _blank(text)
+    found = [
+        Finding("forbidden-statement", _SAID[m.group(1)], (_place(name, text, m.start(1) - 1),))
+        for m in _DIRECTIVE.finditer(blanked)
+    ]
+    # clingo cuts its messages by bytes, which ends the process at a letter outside ASCII.
+    odd = _OUTSIDE_ASCII.search(blanked)
+    if odd is not None:
+        found.append(
+            Finding(
+                "rule-syntax",
+                f"the character `{odd.group()}` outside a string or comment",
+                (_place(name, text, odd.start()),),
+                "names and variables are ASCII; put other text in double quotes",
+            )
+        )
+    return found
+
+
+_OUTSIDE_ASCII = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
+
+
+def _place(name: str, text: str, offset: int) -> Position:
+    line = text.count("\n", 0, offset) + 1
+    return Position(name, line, offset - text.rfind("\n", 0, offset))
+
+
+_SKIP = re.compile(r'"(?:[^"\\\n]|\\.)*"|%\*.*?\*%|%[^\n]*', re.S)
+
+
+def _blank(text: str) -> str:
+    """The text with strings and comments blanked out, every other character in its place."""
+    return _SKIP.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def signatures(text: str) -> set[tuple[str, int]]:
+    """The ``name/arity`` pairs of a header line."""
+    return {(n, int(a)) for n, a in _SIGNATURE.findall(text)}

@@ -1,0 +1,167 @@
+"""What every predicate of a policy takes: tables, derived predicates, laws and their terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ullage.declarations import Declarations, Table
+from ullage.findings import Finding, Position, listed, similar
+from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate, TermDecl
+from ullage.rules.terms import Atom, Fun
+from ullage.sorts import COUNT, ClosedSort, FormsSort, Sort, TupleSort
+
+Slot = tuple[str, ...]
+"""Where a value stands: a predicate, then column, law or argument, then the path inside terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What one argument of an atom takes: its sort (None: a fixed word) and its slot."""
+
+    sort: Sort | None
+    slot: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """All predicates a rule may name."""
+
+    declarations: Declarations
+    predicates: Mapping[str, Predicate]
+    laws: Mapping[str, LawDecl] = field(default_factory=dict)
+
+    def known(self) -> list[str]:
+        """Every predicate's name."""
+        return [*self.declarations.tables, *self.predicates, *BUILTIN]
+
+    def places(self, atom: Atom) -> tuple[Place, ...] | Finding:
+        """What each argument of an atom takes, or why the atom cannot be."""
+        table = self.declarations.tables.get(atom.name)
+        if table is not None:
+            return self._table(atom, table)
+        if atom.name in BUILTIN:
+            return self._builtin(atom)
+        predicate = self.predicates.get(atom.name)
+        if predicate is None:
+            return Finding(
+                "undeclared-predicate",
+                f"no table or docstring declares `{atom.name}/{len(atom.args)}`",
+                (atom.position,),
+                similar(atom.name, self.known(), "predicate")
+                or "declare it in a docstring: `%*! name(Argument) … *%`",
+            )
+        if predicate.arity != len(atom.args):
+            return _arity(atom, str(predicate.arity), predicate.position)
+        return tuple(Place(s, (atom.name, str(i))) for i, (_, s) in enumerate(predicate.arguments))
+
+    def _table(self, atom: Atom, table: Table) -> tuple[Place, ...] | Finding:
+        key = Place(table.key_sort, (atom.name, ""))
+        if len(atom.args) == 1:
+            return (key,)
+        if len(atom.args) != 3:
+            return _arity(atom, "1 (a row) or 3 (a row's column)", table.position)
+        column = _word(atom, 1, "a column's name")
+        if isinstance(column, Finding):
+            return column
+        declared = table.columns.get(column)
+        if declared is None:
+            keys = [c.name for c in table.key]
+            help = similar(column, table.columns, "column")
+            if column in keys:
+                help = f"`{column}` is in the key, the first argument"
+            return Finding(
+                "unknown-column",
+                f"table `{table.name}` has no column `{column}`",
+                (
+                    atom.args[1].position,
+                    Position(
+                        table.position.file,
+                        table.position.line,
+                        table.position.column,
+                        "declares its columns",
+                    ),
+                ),
+                help,
+            )
+        sort: Sort = TupleSort.of(COUNT, declared.sort) if declared.many else declared.sort
+        return (key, Place(None, ()), Place(sort, (atom.name, column)))
+
+    def _builtin(self, atom: Atom) -> tuple[Place, ...] | Finding:
+        arity = BUILTIN[atom.name]
+        if len(atom.args) != arity:
+            return _arity(atom, str(arity), None)
+        name = _word(atom, 0, "a law's name")
+        if isinstance(name, Finding):
+            return name
+        law = self.laws.get(name)
+        if law is None:
+            return Finding(
+                "unknown-law",
+                f"no docstring declares a law `{name}`",
+                (atom.args[0].position,),
+                similar(name, self.laws, "law"),
+            )
+        subject = Place(law.subject_sort, (name, "subject"))
+        first = Place(None, ())
+        if atom.name == "standing":
+            verdicts = ClosedSort(f"verdict of {name}", "", tuple(law.verdicts))
+            return (first, subject, Place(verdicts, ()))
+        if atom.name == "reason":
+            return (
+                first,
+                subject,
+                Place(_forms(f"reason of {name}", law.reasons), (name, "reason")),
+            )
+        if atom.name == "obligation":
+            forms = _forms(f"obligation of {name}", law.obligations)
+            return (first, subject, Place(forms, (name, "obligation")))
+        value = _word(atom, 2, "a value's name")
+        if isinstance(value, Finding):
+            return value
+        if value not in law.values:
+            return Finding(
+                "undeclared-value",
+                f"the law `{name}` declares no value `{value}`",
+                (atom.args[2].position, law.position),
+                similar(value, law.values, "value"),
+            )
+        return (first, subject, Place(None, ()), Place(law.values[value], (name, "value", value)))
+
+
+def _forms(name: str, terms: Mapping[str, TermDecl]) -> FormsSort:
+    return FormsSort(name, "", MappingProxyType({t.name: t.arguments for t in terms.values()}))
+
+
+def _word(atom: Atom, index: int, what: str) -> str | Finding:
+    """The constant that an argument must be."""
+    arg = atom.args[index]
+    if isinstance(arg, Fun) and not arg.args:
+        return arg.name
+    return Finding(
+        "not-a-word",
+        f"argument {index + 1} of `{atom.name}` must be {what}, written as it is",
+        (arg.position,),
+        "a variable or an expression there would have no sort",
+    )
+
+
+def _arity(atom: Atom, wanted: str, declared: Position | None) -> Finding:
+    positions = (atom.position,)
+    if declared is not None:
+        positions += (Position(declared.file, declared.line, declared.column, "declares it"),)
+    return Finding(
+        "wrong-arity",
+        f"`{atom.name}` takes {wanted} arguments, not {len(atom.args)}",
+        positions,
+    )
+
+
+def members(sort: Sort) -> str:
+    """What a closed sort or a forms sort admits, for a hint."""
+    if isinstance(sort, ClosedSort):
+        return f"values are {listed(sort.values)}"
+    if isinstance(sort, FormsSort):
+        return f"terms are {listed(tuple(sort.forms))}" if sort.forms else "none is declared"
+    return ""

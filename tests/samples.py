@@ -1,0 +1,112 @@
+"""Results as a policy would give them, for tests of formats, schemas and the command line."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ullage.findings import Finding, Position, Severity
+from ullage.results import Bindings, Quantity, Standing, StandingClass, Term
+from ullage.sorts import BYTES, BYTES_PER_SECOND, COUNT
+
+ZERO = Quantity(Fraction(0), COUNT)
+RESERVE = Quantity(Fraction("27487790694.4"), BYTES)
+USABLE = Quantity(Fraction(128 * 2**30), BYTES)
+RATE = Quantity(Fraction(450 * 10**9), BYTES_PER_SECOND)
+THIRD = Quantity(Fraction(2**30, 3), BYTES)
+
+
+def standing(
+    law: str,
+    subject: dict[str, str],
+    kind: StandingClass,
+    verdict: str,
+    words: str = "",
+    reasons: tuple[Term, ...] = (),
+    obligations: tuple[Term, ...] = (),
+    values: tuple[tuple[str, Quantity], ...] = (),
+) -> Standing:
+    """A standing whose subject has text parts alone."""
+    return Standing(law, tuple(subject.items()), kind, verdict, words, reasons, obligations, values)
+
+
+TRITON = standing(
+    "weight_offload_split",
+    {"arm": "gh200-glm52-triton"},
+    StandingClass.ESTABLISHED,
+    "uva_zero_copy_view",
+    "zero-copy UVA view, 0 device copies",
+    values=(("device_copies", ZERO),),
+)
+UNREAD = standing(
+    "weight_offload_split",
+    {"arm": "gh200-glm52"},
+    StandingClass.UNESTABLISHED,
+    "unestablished",
+    obligations=(
+        Term("read", (("reading", "uva_available"),), "uva_available"),
+        Term("read", (("reading", "moe_backend"),), "moe_backend"),
+    ),
+)
+MARLIN = standing(
+    "weight_offload_split",
+    {"arm": "gh200-glm52-marlin"},
+    StandingClass.REFUSED,
+    "refused",
+    reasons=(
+        Term(
+            "relayout_backend",
+            (("backend", "MARLIN"),),
+            "backend MARLIN allocates new weights and scales",
+        ),
+    ),
+)
+HOST = standing(
+    "node_memory",
+    {"host": "spark"},
+    StandingClass.ESTABLISHED,
+    "established",
+    values=(("physical_usable", USABLE), ("reserve", RESERVE)),
+)
+ALIASED = standing(
+    "component_identity",
+    {"system": "gh200", "reach": "coherent_link"},
+    StandingClass.REFUSED,
+    "aliased",
+    "two rows claim it",
+    reasons=(
+        Term(
+            "differs",
+            (
+                ("field", "addressability"),
+                ("claims", (Term("across_link", (("per_direction", RATE),)), True, THIRD)),
+            ),
+            "addressability differs",
+        ),
+    ),
+)
+
+STANDINGS = (TRITON, UNREAD, MARLIN, HOST, ALIASED)
+
+FINDINGS = (
+    Finding(
+        "unknown-column",
+        "table `integrated_system` has no column `capasity`",
+        (
+            Position("facts/systems/nvidia.yaml", 14, 5),
+            Position("rules/tables/systems.yaml", 9, 3, "declares its columns"),
+        ),
+        "a similar column is `capacity`",
+    ),
+    Finding("no-facts", "there is no fact in `facts`"),
+    Finding(
+        "unread-table",
+        "no rule reads table `tier`",
+        (Position("rules/tables/plan.yaml", 3, 3),),
+        severity=Severity.WARNING,
+    ),
+)
+
+BINDINGS = Bindings(
+    ("System", "Capacity", "Gpus"),
+    (("gb10", USABLE, Quantity(Fraction(1), COUNT)), ("thor 2", THIRD, ZERO)),
+)

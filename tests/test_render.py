@@ -1,0 +1,343 @@
+"""What each format prints, to the character."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from fractions import Fraction
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import ALIASED, BINDINGS, FINDINGS, HOST, MARLIN, STANDINGS, TRITON, standing
+
+from ullage.findings import Finding, Position
+from ullage.render import FORMATS, View
+from ullage.render.text import field, one_line
+from ullage.results import Bindings, Quantity, StandingClass, Term
+from ullage.sorts import BYTES, COUNT
+from ullage.terminal import encodes, wants_colour
+
+HUMAN = FORMATS["human"](View())
+JSON = FORMATS["json"](View())
+CONCISE = FORMATS["concise"](View())
+
+
+def golden(text: str) -> str:
+    return dedent(text).lstrip("\n")
+
+
+def test_human_standings() -> None:
+    assert HUMAN.standings(STANDINGS) == golden(
+        """
+        weight_offload_split                    1 refused · 1 unestablished · 1 established
+          refused        gh200-glm52-marlin     backend MARLIN allocates new weights and scales
+          unestablished  gh200-glm52            to read: uva_available, moe_backend
+          established    gh200-glm52-triton     zero-copy UVA view, 0 device copies
+
+        node_memory                             1 established
+          established    spark                  physical_usable 128 GiB, reserve 25.60 GiB
+
+        component_identity                      1 refused
+          refused        gh200/coherent_link    two rows claim it; addressability differs
+        """
+    )
+
+
+def test_human_standings_with_exact_values() -> None:
+    assert FORMATS["human"](View(values=True)).standings([TRITON, HOST]) == golden(
+        """
+        weight_offload_split                   1 established
+          established    gh200-glm52-triton    zero-copy UVA view, 0 device copies
+              device_copies  0
+
+        node_memory                            1 established
+          established    spark
+              physical_usable  128 GiB    137438953472 bytes
+              reserve          25.60 GiB  27487790694.4 bytes
+        """
+    )
+
+
+def test_human_standings_in_ascii_and_in_colour() -> None:
+    ascii_only = FORMATS["human"](View(unicode=False)).standings(STANDINGS)
+    assert "1 refused, 1 unestablished, 1 established" in ascii_only
+    assert ascii_only.isascii()
+    coloured = FORMATS["human"](View(colour=True)).standings([MARLIN])
+    assert "\x1b[31mrefused      \x1b[0m  gh200-glm52-marlin" in coloured
+    assert "\x1b[31m1 refused\x1b[0m" in coloured
+
+
+def test_human_says_when_there_is_nothing() -> None:
+    assert HUMAN.standings([]) == "no standings\n"
+    assert HUMAN.findings([]) == ""
+    assert HUMAN.bindings(Bindings(("X",), ())) == "no rows\n"
+    assert HUMAN.bindings(Bindings((), ((),))) == "holds\n"
+    assert HUMAN.bindings(Bindings((), ())) == "does not hold\n"
+
+
+def test_human_falls_back_to_the_names_where_there_are_no_words() -> None:
+    bare = standing(
+        "split",
+        {"arm": "a"},
+        StandingClass.REFUSED,
+        "aliased",
+        reasons=(Term("differs", (("field", "capacity"),)),),
+    )
+    assert "refused        a    aliased; differs(capacity)\n" in HUMAN.standings([bare])
+
+
+def test_human_shows_a_value_unless_the_words_do() -> None:
+    def line(words: str, *counts: int) -> str:
+        values = tuple((f"v{i}", Quantity(Fraction(n), COUNT)) for i, n in enumerate(counts))
+        shown = standing("law", {"s": "a"}, StandingClass.ESTABLISHED, "v", words, values=values)
+        return HUMAN.standings([shown]).splitlines()[1].partition("    ")[2]
+
+    assert line("1 copy", 1).endswith("1 copy")
+    assert line("10 copies", 1).endswith("10 copies; v0 1")
+    assert line("0.1 copies", 1).endswith("0.1 copies; v0 1")
+    assert line("1.5 copies", 1).endswith("1.5 copies; v0 1")
+    assert line("ends in 1.", 1).endswith("ends in 1.")
+    assert line("1 copy", 1, 1).endswith("1 copy; v1 1")
+
+
+def test_human_long_subjects_do_not_push_the_others() -> None:
+    long = standing("law", {"s": "x" * 60}, StandingClass.ESTABLISHED, "v", "long")
+    short = standing("law", {"s": "y"}, StandingClass.ESTABLISHED, "v", "short")
+    lines = HUMAN.standings([long, short]).splitlines()
+    assert lines[1].endswith("x    long")
+    assert lines[2] == "  established    y" + " " * 43 + "short"
+
+
+def test_human_findings() -> None:
+    assert HUMAN.findings(FINDINGS) == golden(
+        """
+        error[unknown-column]: table `integrated_system` has no column `capasity`
+          facts/systems/nvidia.yaml:14:5
+          rules/tables/systems.yaml:9:3  declares its columns
+          help: a similar column is `capacity`
+
+        error[no-facts]: there is no fact in `facts`
+
+        warning[unread-table]: no rule reads table `tier`
+          rules/tables/plan.yaml:3:3
+
+        2 errors, 1 warning
+        """
+    )
+
+
+def test_human_findings_in_colour() -> None:
+    text = FORMATS["human"](View(colour=True)).findings(FINDINGS[:1])
+    assert text.startswith("\x1b[31merror[unknown-column]\x1b[0m: table")
+    assert text.endswith("\n1 error\n")
+
+
+def test_human_bindings() -> None:
+    assert HUMAN.bindings(BINDINGS) == golden(
+        """
+        System  Capacity    Gpus
+        gb10    128 GiB     1
+        thor 2  341.33 MiB  0
+        2 rows
+        """
+    )
+
+
+def test_concise() -> None:
+    assert CONCISE.standings(STANDINGS) == golden(
+        """
+        weight_offload_split gh200-glm52-triton established uva_zero_copy_view
+        weight_offload_split gh200-glm52 unestablished unestablished read(uva_available);read(moe_backend)
+        weight_offload_split gh200-glm52-marlin refused refused relayout_backend(MARLIN)
+        node_memory spark established established
+        component_identity gh200/coherent_link refused aliased differs(addressability, (across_link(450000000000 bytes_per_second), true, 1073741824/3 bytes))
+        """  # noqa: E501 (a golden line is as long as it is)
+    )
+    assert CONCISE.findings(FINDINGS) == golden(
+        """
+        facts/systems/nvidia.yaml:14:5: error[unknown-column]: table `integrated_system` has no column `capasity`
+        error[no-facts]: there is no fact in `facts`
+        rules/tables/plan.yaml:3:3: warning[unread-table]: no rule reads table `tier`
+        """  # noqa: E501
+    )
+    assert CONCISE.bindings(BINDINGS) == golden(
+        """
+        System=gb10 Capacity="137438953472 bytes" Gpus=1
+        System="thor 2" Capacity="1073741824/3 bytes" Gpus=0
+        """
+    )
+    assert CONCISE.standings([]) == CONCISE.findings([]) == ""
+
+
+def test_json_standings() -> None:
+    assert json.loads(JSON.standings([MARLIN, HOST, ALIASED])) == {
+        "schema": "ullage/standings/1",
+        "standings": [
+            {
+                "law": "weight_offload_split",
+                "subject": {"arm": "gh200-glm52-marlin"},
+                "standing": "refused",
+                "verdict": "refused",
+                "reasons": [{"reason": "relayout_backend", "args": {"backend": "MARLIN"}}],
+                "obligations": [],
+                "values": {},
+            },
+            {
+                "law": "node_memory",
+                "subject": {"host": "spark"},
+                "standing": "established",
+                "verdict": "established",
+                "reasons": [],
+                "obligations": [],
+                "values": {
+                    "physical_usable": {
+                        "value": "137438953472",
+                        "unit": "bytes",
+                        "display": "128 GiB",
+                    },
+                    "reserve": {
+                        "value": "27487790694.4",
+                        "unit": "bytes",
+                        "display": "25.60 GiB",
+                    },
+                },
+            },
+            {
+                "law": "component_identity",
+                "subject": {"system": "gh200", "reach": "coherent_link"},
+                "standing": "refused",
+                "verdict": "aliased",
+                "reasons": [
+                    {
+                        "reason": "differs",
+                        "args": {
+                            "field": "addressability",
+                            "claims": [
+                                {
+                                    "name": "across_link",
+                                    "args": {
+                                        "per_direction": {
+                                            "value": "450000000000",
+                                            "unit": "bytes_per_second",
+                                            "display": "450 GB/s",
+                                        }
+                                    },
+                                },
+                                True,
+                                {
+                                    "value": "1073741824/3",
+                                    "unit": "bytes",
+                                    "display": "341.33 MiB",
+                                },
+                            ],
+                        },
+                    }
+                ],
+                "obligations": [],
+                "values": {},
+            },
+        ],
+    }
+
+
+def test_json_layout_is_one_element_a_line() -> None:
+    assert JSON.standings([TRITON]) == golden(
+        """
+        {"schema": "ullage/standings/1",
+         "standings": [
+          {"law": "weight_offload_split", "subject": {"arm": "gh200-glm52-triton"}, \
+"standing": "established", "verdict": "uva_zero_copy_view", "reasons": [], "obligations": [], \
+"values": {"device_copies": {"value": "0", "unit": "count", "display": "0"}}}
+         ]}
+        """
+    )
+    assert JSON.standings([]) == '{"schema": "ullage/standings/1",\n "standings": []}\n'
+    assert len(JSON.findings(FINDINGS).splitlines()) == len(FINDINGS) + 3
+
+
+def test_json_findings_and_bindings() -> None:
+    assert json.loads(JSON.findings(FINDINGS[:1]))["findings"] == [
+        {
+            "code": "unknown-column",
+            "severity": "error",
+            "message": "table `integrated_system` has no column `capasity`",
+            "positions": [
+                {"file": "facts/systems/nvidia.yaml", "line": 14, "column": 5, "note": ""},
+                {
+                    "file": "rules/tables/systems.yaml",
+                    "line": 9,
+                    "column": 3,
+                    "note": "declares its columns",
+                },
+            ],
+            "help": "a similar column is `capacity`",
+        }
+    ]
+    answer = json.loads(JSON.bindings(BINDINGS))
+    assert answer["variables"] == ["System", "Capacity", "Gpus"]
+    assert answer["rows"][1] == {
+        "System": "thor 2",
+        "Capacity": {"value": "1073741824/3", "unit": "bytes", "display": "341.33 MiB"},
+        "Gpus": {"value": "0", "unit": "count", "display": "0"},
+    }
+
+
+@given(st.text(), st.text())
+def test_no_name_or_message_forges_a_line(name: str, message: str) -> None:
+    subject = standing("law", {"s": name}, StandingClass.ESTABLISHED, "v", message)
+    finding = Finding("some-code", message, (Position(name, 1, 1, message),), message)
+    assert len(HUMAN.standings([subject]).splitlines()) == 2
+    assert len(CONCISE.standings([subject]).splitlines()) == 1
+    assert len(HUMAN.findings([finding]).splitlines()) == (5 if message else 4)
+    assert len(CONCISE.findings([finding]).splitlines()) == 1
+    assert json.loads(JSON.standings([subject]))["standings"][0]["subject"]["s"] == name
+
+
+@given(st.text())
+def test_fields_split_at_spaces(text: str) -> None:
+    assert "\x1b" not in one_line(text)
+    if field(text) == one_line(text):
+        assert field(text).split(" ") == [field(text)]
+    else:
+        assert field(text)[0] == field(text)[-1] == '"'
+
+
+@given(st.fractions(min_value=-(10**18), max_value=10**18))
+def test_json_figures_are_exact(value: Fraction) -> None:
+    subject = standing(
+        "law", {"s": "a"}, StandingClass.ESTABLISHED, "v", values=(("x", Quantity(value, BYTES)),)
+    )
+    read = json.loads(JSON.standings([subject]))["standings"][0]["values"]["x"]["value"]
+    assert Fraction(read) == value
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environ", "coloured"),
+    [
+        (True, {}, True),
+        (True, {"TERM": "dumb"}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (False, {}, False),
+        (False, {"FORCE_COLOR": "1"}, True),
+        (True, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_when_to_colour(terminal: bool, environ: dict[str, str], coloured: bool) -> None:
+    assert wants_colour(Terminal() if terminal else io.StringIO(), environ) is coloured
+    assert not wants_colour(None, {})
+
+
+def test_which_characters_a_stream_has() -> None:
+    assert encodes("·", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    assert not encodes("…", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
+    assert not encodes("·", None)
+    assert encodes("plain", sys.stdout)

@@ -1,0 +1,108 @@
+"""The JSON we print keeps to the schemas we ship, and the schemas are strict."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from samples import BINDINGS, FINDINGS, STANDINGS
+
+from ullage.render import FORMATS, View
+from ullage.results import Bindings
+
+JSON = FORMATS["json"](View())
+
+
+def schema(name: str) -> Any:
+    return json.loads((files("ullage") / "schemas" / f"{name}.json").read_text("utf-8"))
+
+
+def validator(name: str) -> Draft202012Validator:
+    Draft202012Validator.check_schema(schema(name))
+    return Draft202012Validator(schema(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("standings-1", JSON.standings(STANDINGS)),
+        ("standings-1", JSON.standings([])),
+        ("findings-1", JSON.findings(FINDINGS)),
+        ("findings-1", JSON.findings([])),
+        ("query-1", JSON.bindings(BINDINGS)),
+        ("query-1", JSON.bindings(Bindings((), ((),)))),
+    ],
+)
+def test_what_we_print_is_valid(name: str, text: str) -> None:
+    validator(name).validate(json.loads(text))
+
+
+def drop(*path: str | int) -> Callable[[Any], None]:
+    def change(document: Any) -> None:
+        for step in path[:-1]:
+            document = document[step]
+        del document[path[-1]]
+
+    return change
+
+
+def put(value: object, *path: str | int) -> Callable[[Any], None]:
+    def change(document: Any) -> None:
+        for step in path[:-1]:
+            document = document[step]
+        document[path[-1]] = value
+
+    return change
+
+
+RESERVE = ("standings", 3, "values", "reserve")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(put([], "standings", 2, "reasons"), id="refused without a reason"),
+        pytest.param(put([], "standings", 1, "obligations"), id="unestablished without a need"),
+        pytest.param(put("maybe", "standings", 0, "standing"), id="unknown class"),
+        pytest.param(put({}, "standings", 0, "subject"), id="no subject"),
+        pytest.param(drop("standings", 0, "values"), id="no values"),
+        pytest.param(put(1, "standings", 0, "weight"), id="unknown key"),
+        pytest.param(put("2", "schema"), id="another schema"),
+        pytest.param(put(25.6, *RESERVE, "value"), id="a figure that readers would round"),
+        pytest.param(put("2.50", *RESERVE, "value"), id="a figure not in its shortest form"),
+        pytest.param(put("1e9", *RESERVE, "value"), id="an exponent"),
+        pytest.param(drop(*RESERVE, "display"), id="no display"),
+    ],
+)
+def test_standings_are_held_to_the_contract(change: Callable[[Any], None]) -> None:
+    document = json.loads(JSON.standings(STANDINGS))
+    broken = copy.deepcopy(document)
+    change(broken)
+    assert validator("standings-1").is_valid(document)
+    assert not validator("standings-1").is_valid(broken)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(put("Not A Code", "findings", 0, "code"), id="code"),
+        pytest.param(put("fatal", "findings", 0, "severity"), id="severity"),
+        pytest.param(put(0, "findings", 0, "positions", 0, "line"), id="line"),
+        pytest.param(drop("findings", 0, "help"), id="help"),
+    ],
+)
+def test_findings_are_held_to_the_contract(change: Callable[[Any], None]) -> None:
+    document = json.loads(JSON.findings(FINDINGS))
+    change(document)
+    assert not validator("findings-1").is_valid(document)
+
+
+def test_the_schemas_agree_on_what_a_value_is() -> None:
+    standings, query = (schema(n)["$defs"] for n in ("standings-1", "query-1"))
+    for name in ("name", "args", "value", "quantity", "term"):
+        assert standings[name] == query[name]

@@ -1,0 +1,162 @@
+"""The command line end to end: over the policy that comes with ullage, and over bad facts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from ullage.cli import main
+from ullage.cli.exit_code import ExitCode
+
+RULES = str(Path(__file__).parent.parent / "rules")
+
+GOOD = """\
+integrated_system:
+  - system: gb10
+    memory_kind: lpddr5x
+    capacity: 128 GiB
+    source: data sheet
+"""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Where there is neither ./rules nor ./facts, so that the shipped policy is used.
+    monkeypatch.chdir(tmp_path)
+
+
+def test_check_finds_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == ExitCode.FINE
+    assert capsys.readouterr() == ("", "")
+
+
+def test_standings_keep_to_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["standings", "--format", "json"]) == ExitCode.FINE
+    document = json.loads(capsys.readouterr().out)
+    schema = json.loads((files("ullage") / "schemas" / "standings-1.json").read_text("utf-8"))
+    Draft202012Validator(schema).validate(document)
+    standings = document["standings"]
+    subjects = Counter((s["law"], json.dumps(s["subject"])) for s in standings)
+    assert subjects
+    assert set(subjects.values()) == {1}
+    assert {"component_identity", "node_memory", "backend_catalog", "weight_offload_split"} <= {
+        s["law"] for s in standings
+    }
+
+
+def test_every_verdict_of_the_split_is_reached_by_a_shipped_arm(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["standings", "weight_offload_split", "--format", "json"]) == ExitCode.FINE
+    standings = json.loads(capsys.readouterr().out)["standings"]
+    assert {s["verdict"] for s in standings} == {
+        "no_offload",
+        "prefetch",
+        "functional_call_fallback",
+        "uva_zero_copy_view",
+        "refused",
+        "unestablished",
+    }
+    assert main(["standings", "--fail-on", "refused", "--fail-on", "unestablished"]) == (
+        ExitCode.REFUSED
+    )
+
+
+def test_people_see_refusals_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["standings", "weight_offload_split"]) == ExitCode.FINE
+    head, *lines = capsys.readouterr().out.splitlines()
+    order = ["refused", "unestablished", "established"]
+    classes = [line.split()[0] for line in lines]
+    assert head.startswith("weight_offload_split ")
+    assert classes == sorted(classes, key=order.index)
+    assert all(len(line.split()) > 2 for line in lines)
+
+
+def test_an_unknown_name_is_one_with_a_near_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["standings", "node_memroy"]) == ExitCode.COULD_NOT_RUN
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "`node_memroy`" in err
+    assert "`node_memory`" in err
+
+
+@pytest.mark.parametrize("flag", ["--rules", "--facts"])
+def test_a_missing_folder_is_one(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", flag, "nowhere"]) == ExitCode.COULD_NOT_RUN
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("ullage: error: ")
+    assert "nowhere" in err
+
+
+def bomb() -> str:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    return "\n".join(lines) + "\n"
+
+
+CAPACITY = "128 GiB"
+
+
+@pytest.mark.parametrize(
+    ("code", "line", "text"),
+    [
+        pytest.param("not-utf8", 3, GOOD.replace("lpddr5x", "l\xe4").encode("latin-1"), id="utf8"),
+        pytest.param("yaml-syntax", None, GOOD.replace("lpddr5x", "[lpddr5x"), id="syntax"),
+        pytest.param("yaml-tab", 3, GOOD.replace("    memory", "\tmemory"), id="tab"),
+        pytest.param("yaml-tag", 4, GOOD.replace(CAPACITY, "!!str 1 GiB"), id="tag"),
+        pytest.param("alias-expansion", None, bomb(), id="bomb"),
+        pytest.param("duplicate-mapping-key", 5, GOOD.replace("source", "capacity"), id="twice"),
+        pytest.param("missing-unit", 4, GOOD.replace(CAPACITY, "96"), id="bare"),
+        pytest.param("unknown-unit", 4, GOOD.replace(CAPACITY, "96 gb"), id="unit"),
+        pytest.param("negative-quantity", 4, GOOD.replace(CAPACITY, "-1 GiB"), id="negative"),
+        pytest.param("not-a-quantity", 4, GOOD.replace(CAPACITY, "1e400 GiB"), id="exponent"),
+        pytest.param("not-a-quantity", 4, GOOD.replace(CAPACITY, "NaN"), id="nan"),
+        pytest.param("missing-source", None, GOOD.replace("source", "bandwidth"), id="source"),
+        pytest.param(
+            "derived-predicate", 1, GOOD.replace("integrated_system", "component"), id="d"
+        ),
+        pytest.param("unknown-table", 1, GOOD.replace("integrated", "integreated"), id="table"),
+        pytest.param("unknown-column", 4, GOOD.replace("capacity", "capasity"), id="column"),
+        pytest.param("duplicate-row", None, GOOD + GOOD.partition("\n")[2], id="row"),
+    ],
+)
+def test_bad_facts_are_three(
+    code: str, line: int | None, text: str | bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad").mkdir()
+    Path("bad/x.yaml").write_bytes(text.encode() if isinstance(text, str) else text)
+    flags = ["--rules", RULES, "--facts", "bad"]
+    assert main(["check", *flags, "--format", "json"]) == ExitCode.INVALID
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    found = next(f for f in findings if f["code"] == code)
+    assert found["help"]
+    assert found["positions"][0]["file"] == str(Path("bad/x.yaml"))
+    if line is not None:
+        assert found["positions"][0]["line"] == line
+    assert main(["standings", *flags]) == ExitCode.INVALID
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"error[{code}]: " in err
+
+
+def test_an_empty_facts_folder_is_three(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("empty").mkdir()
+    assert main(["check", "--rules", RULES, "--facts", "empty"]) == ExitCode.INVALID
+    assert "error[no-facts]: " in capsys.readouterr().out
+
+
+def test_good_facts_are_fine(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("good").mkdir()
+    Path("good/x.yaml").write_text(GOOD, "utf-8")
+    flags = ["--rules", RULES, "--facts", "good"]
+    assert main(["check", *flags]) == ExitCode.FINE
+    assert capsys.readouterr() == ("", "")
+    query = ["query", "integrated_system(System, capacity, Bytes)", "--format", "concise", *flags]
+    assert main(query) == ExitCode.FINE
+    assert capsys.readouterr().out == 'System=gb10 Bytes="137438953472 bytes"\n'
