@@ -8,6 +8,7 @@ them by the hundred thousand, and a frozen dataclass takes twice to three times 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -55,6 +56,7 @@ ROWS_FILE = "<rows>"
 _REMEMBERED_TEXTS = 10_000
 _LONGEST_NAME = 80
 _HINTS = 50
+_WORD = re.compile(r"[^\s,:'\"\[\]{}]+")
 _CANDIDATES = 1000
 _LONGEST_NUMBER_BITS = 300
 
@@ -323,8 +325,9 @@ class _Loader:
         self.derived = derived
         self.may_be_empty = may_be_empty
         self.findings: list[Finding] = []
-        self.unread: list[Document] = []
+        # Words of rows that could not be understood, and whether a file could not be read at all.
         self.lost: set[str] = set()
+        self.unseen = False
         self.sources: dict[str, str] = {}
         self.rows_seen = 0
 
@@ -356,7 +359,8 @@ class _Loader:
         """Take in one file."""
         self.findings += document.findings
         if not document.complete:
-            self.unread.append(document)
+            self.lost.update(_WORD.findall(document.text))
+            self.unseen = self.unseen or not document.text
         if document.root is None:
             return
         nodes = Nodes(document.file, self.findings)
@@ -382,13 +386,13 @@ class _Loader:
                     )  # fmt: skip
 
     def _lose(self, node: Node) -> None:
-        """Remember every text below a node whose rows are not understood."""
+        """Remember every word below a node whose rows are not understood."""
         seen: set[int] = set()
         stack = [node]
         while stack:
             node = stack.pop()
             if isinstance(node, ScalarNode):
-                self.lost.add(node.value)
+                self.lost.update(_WORD.findall(node.value))
             elif id(node) not in seen:
                 seen.add(id(node))
                 stack += children_of(node)
@@ -413,7 +417,12 @@ class _Loader:
             for number, row in enumerate(given, start=1):
                 if isinstance(row, Mapping):
                     if not self._take_row(table, row, number):
-                        self.lost.update(v for v in row.values() if isinstance(v, str))
+                        self.lost.update(
+                            word
+                            for value in row.values()
+                            if isinstance(value, str)
+                            for word in _WORD.findall(value)
+                        )
                 else:
                     self._report(
                         "not-a-mapping",
@@ -713,8 +722,7 @@ class _Loader:
 
     def _may_be_unread(self, value: object) -> bool:
         """Whether the row may be among those not understood: one mistake is one finding."""
-        text = str(value)
-        return text in self.lost or any(not d.text or text in d.text for d in self.unread)
+        return self.unseen or self.lost.issuperset(_WORD.findall(str(value)))
 
     def _dangling(self, row: Row, cell: Cell, column: Column, hint: str) -> None:
         place = Position(row.file, cell.line, cell.column)

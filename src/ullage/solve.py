@@ -1,12 +1,13 @@
 """Ground and solve a book of rules over facts, exactly, and say what went wrong in its words.
 
 A program is lowered for the common case: decimals of at most nine places, and every expression with
-a value. Where a try shows otherwise the program is lowered again for what it showed. Sites only ever
-gain flags, so that a run ends after at most two tries a site.
+a value. Where a try shows otherwise the program is lowered again for what it showed. Sites only
+ever gain flags, so that a run ends after at most two tries a site.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ from ullage.rules import numbers
 from ullage.rules.docstrings import BUILTIN
 from ullage.rules.encode import fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule, shown
-from ullage.rules.lower import Flags, Line, Lowered, Site, lower
+from ullage.rules.lowering import Flags, Lowered, Site, lower
 from ullage.rules.terms import Rule
 from ullage.sorts import CountSort, ExactSort, Sort
 
@@ -169,7 +170,7 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
 
 
 def _shows(lowered: Lowered) -> list[str]:
-    derived = {line.rule.head.name for line in lowered.lines if line.rule is not None}
+    derived = {line.rule.head.name for line in lowered.lines}
     return [f"#show {n}/{a}." for n, a in BUILTIN.items() if n in derived]
 
 
@@ -179,22 +180,14 @@ def program_text(lowered: Lowered, facts: Iterable[str], context: _Context) -> s
     parts += ["#show.", *_shows(lowered), "% facts", *facts, "% rules"]
     rule: Rule | None = None
     for line in lowered.lines:
-        if line.rule is not None and line.rule is not rule:
+        if line.rule is not rule:
             rule = line.rule
             parts.append(f"% {rule.position}")
         if line.site is None:
             parts.append(line.text)
         elif line.relation:
-            parts += sorted(context.rows[line.site]) or [
-                f"#defined {line.relation}/{_arity(line, lowered)}."
-            ]
+            parts += sorted(context.rows[line.site]) or [f"#defined {line.relation}/{line.arity}."]
     return "\n".join(parts) + "\n"
-
-
-def _arity(line: Line, lowered: Lowered) -> int:
-    assert line.site is not None
-    site = lowered.sites[line.site]
-    return 2 if site.kind == "sum" else len(site.arguments) + 1
 
 
 def _ground(
@@ -223,8 +216,6 @@ def _from_clingo(
     messages: Sequence[tuple[MessageCode, str]], lowered: Lowered, said: str
 ) -> list[Finding]:
     """clingo's messages about lowered text as findings about the author's rules."""
-    import re
-
     findings = []
     for code, message in messages:
         match = re.match(r"<block>:(\d+):", message)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from clingo.symbol import Symbol
+from clingo.symbol import Symbol, Tuple_
 
 from ullage.findings import Finding
 from ullage.results import Quantity, Standing, StandingClass, Term, Value, value_text
@@ -68,7 +68,6 @@ def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing]
         found[law.name, subject].append(verdict.name)
     terms = {kind: _grouped(model, kind, laws) for kind in ("reason", "obligation")}
     values: dict[tuple[str, Symbol], list[tuple[str, Quantity]]] = defaultdict(list)
-    twice: list[Finding] = []
     for atom in model.atoms("value", 4):
         law, subject, name, quantity = atom.arguments
         decl = laws[law.name]
@@ -76,11 +75,10 @@ def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing]
         assert isinstance(value, Quantity)
         values[law.name, subject].append((name.name, value))
     result: list[Standing] = []
-    findings = twice
+    findings: list[Finding] = []
     for decl in laws.values():
-        subjects = [
-            _subject_symbol(a) for a in model.atoms(SUBJECT + decl.name, len(decl.arguments))
-        ]
+        relation = SUBJECT + decl.name
+        subjects = [_subject_symbol(a) for a in model.atoms(relation, len(decl.arguments))]
         known = set(subjects)
         for subject in subjects:
             key = (decl.name, subject)
@@ -94,10 +92,12 @@ def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing]
             obligations = tuple(terms["obligation"].get(key, ()))
             findings += _incomplete(decl, standing, reasons, obligations)
             result.append(replace(standing, reasons=reasons, obligations=obligations))
-        for kind, atoms in (("standing", found), *terms.items()):
-            for law, subject in atoms:
-                if law == decl.name and subject not in known:
-                    findings.append(_no_subject(kind, decl, _subject(subject, decl)))
+        spoken = [("standing", k) for k in found] + [
+            (kind, k) for kind, grouped in terms.items() for k in grouped
+        ]
+        for kind, (law_name, about) in spoken:
+            if law_name == decl.name and about not in known:
+                findings.append(_no_subject(kind, decl, _subject(about, decl)))
     for standing in result:
         names = [n for n, _ in standing.values]
         for name in sorted({n for n in names if names.count(n) > 1}):
@@ -130,8 +130,6 @@ def _subject_symbol(atom: Symbol) -> Symbol:
     """The subject as rules write it: the one argument, or the tuple of them."""
     if len(atom.arguments) == 1:
         return atom.arguments[0]
-    from clingo.symbol import Tuple_
-
     return Tuple_(atom.arguments)
 
 

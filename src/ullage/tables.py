@@ -482,7 +482,7 @@ class _Reader:
                         f"column `{column.name}` references no table `{name}`",
                         similar(name, tables, "table") or "name a declared table",
                     )
-                elif len(target.key) != 1:
+                elif len(target.key) > 1:
                     nodes.report(
                         "bad-declaration",
                         f"column `{column.name}` references `{name}`, whose key has "
@@ -491,7 +491,7 @@ class _Reader:
                         replace(target.position, note="declares its key"),
                         help="reference tables of one key column",
                     )
-                elif target.key[0].sort != column.sort and shapes[column.name].sort:
+                elif target.key and target.key[0].sort != column.sort and shapes[column.name].sort:
                     nodes.report(
                         "bad-declaration",
                         f"column `{column.name}` of sort `{column.sort}` references `{name}`, "

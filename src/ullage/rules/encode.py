@@ -9,7 +9,7 @@ from ullage.declarations import Column, Table
 from ullage.facts import Cell, FactBase
 from ullage.rules import numbers
 from ullage.rules.inference import TypedRule
-from ullage.rules.lower import Levels, quoted
+from ullage.rules.lowering import Levels, quoted
 from ullage.rules.terms import Aggregate, Atom, Conditional, Fun
 from ullage.rules.vocabulary import Slot
 from ullage.sorts import BoolSort, ClosedSort, CountSort, ExactSort, Scalar, Sort

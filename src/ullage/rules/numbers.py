@@ -8,8 +8,8 @@ clingo's integers have 32 bits and wrap in silence, so an exact number is a tupl
 
 ``r`` is 0 or the continued fraction of the rest, written so that clingo's order of terms is the
 order of values: a partial quotient at an odd depth grows as the value falls, so it stands negated,
-and the end stands for infinity (``#sup``, or ``#inf`` where negated). Tuples of equal length compare
-left to right, and a number sorts before a tuple, which is all that is needed.
+and the end stands for infinity (``#sup``, or ``#inf`` where negated). Tuples of equal length
+compare left to right, and a number sorts before a tuple, which is all that is needed.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from clingo.symbol import SymbolType
 
 from ullage.findings import Finding, Position
 from ullage.rules.terms import (
+    FLIPPED,
     Aggregate,
     Atom,
     Comparison,
@@ -38,7 +39,6 @@ from ullage.rules.terms import (
 )
 
 _COMPARE = {0: ">", 1: "<", 2: "<=", 3: ">=", 4: "!=", 5: "="}
-_FLIP = {">": "<", "<": ">", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 _BINARY = {3: "+", 4: "-", 5: "*", 6: "/", 7: "\\"}
 _UNARY = {0: "-", 2: "abs"}
 _CALLS = {"floor": 1, "ceil": 1, "floor_div": 2, "ceil_div": 2}
@@ -226,6 +226,13 @@ class _Reader:
         return Atom(symbol.name, args, self.position(symbol), sign)
 
     def comparison(self, node: ast.AST, sign: int, at: Position) -> Comparison:
+        if sign and len(node.guards) > 1:
+            raise _Refused(
+                "forbidden-term",
+                f"`not` before the chain `{self.source(node)}`",
+                at,
+                "write the opposite of one comparison at a time",
+            )
         rest = tuple((_COMPARE[int(g.comparison)], self.expr(g.term)) for g in node.guards)
         return Comparison(self.expr(node.term), rest, at, sign)
 
@@ -276,7 +283,10 @@ class _Reader:
         guards = []
         if node.left_guard is not None:
             guards.append(
-                (_FLIP[_COMPARE[int(node.left_guard.comparison)]], self.expr(node.left_guard.term))
+                (
+                    FLIPPED[_COMPARE[int(node.left_guard.comparison)]],
+                    self.expr(node.left_guard.term),
+                )
             )
         if node.right_guard is not None:
             guards.append(

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 
 from ullage.findings import Position
 
+FLIPPED = {">": "<", "<": ">", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
+"""Each comparison with its sides exchanged."""
+
+NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+"""Each comparison's opposite."""
+
 
 @dataclass(frozen=True, slots=True)
 class Var:

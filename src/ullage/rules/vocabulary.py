@@ -148,7 +148,7 @@ def _word(atom: Atom, index: int, what: str) -> str | Finding:
 
 
 def _arity(atom: Atom, wanted: str, declared: Position | None) -> Finding:
-    positions = (atom.position,)
+    positions: tuple[Position, ...] = (atom.position,)
     if declared is not None:
         positions += (Position(declared.file, declared.line, declared.column, "declares it"),)
     return Finding(

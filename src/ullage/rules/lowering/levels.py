@@ -1,0 +1,318 @@
+"""How many decimals each figure of a rule may have, and which arithmetic limbs do natively."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+from ullage.rules import arithmetic, numbers
+from ullage.rules.inference import TypedRule
+from ullage.rules.lowering.program import Flags, Levels
+from ullage.rules.numbers import BASE, FRACTION, LEVELS
+from ullage.rules.terms import (
+    Aggregate,
+    Atom,
+    Comparison,
+    Conditional,
+    Expr,
+    Fun,
+    Int,
+    Literal,
+    Op,
+    Pool,
+    Str,
+    Tup,
+    Var,
+)
+from ullage.rules.vocabulary import Slot
+from ullage.sorts import CountSort, ExactSort, FormsSort, Sort, TupleSort, parse_exact
+
+_LARGEST_FACTOR = 46340
+"""Products of two remainders below this stay within 32 bits."""
+
+
+def exact_leaves(sort: Sort) -> list[Slot]:
+    """The paths to exact figures inside a sort; the empty path where it is one itself."""
+    match sort:
+        case ExactSort():
+            return [()]
+        case TupleSort(items=items):
+            return [(str(i), *p) for i, s in enumerate(items) for p in exact_leaves(s)]
+        case FormsSort(forms=forms):
+            return [
+                (name, str(i), *p)
+                for name, args in forms.items()
+                for i, (_, s) in enumerate(args)
+                for p in exact_leaves(s)
+            ]
+    return []
+
+
+def leaves(term: Expr, sort: Sort, slot: Slot) -> Iterable[tuple[Expr, Sort, Slot]]:
+    """The parts of a term below its tuples and forms, each with its sort and slot."""
+    match term:
+        case Tup(args=args) if isinstance(sort, TupleSort):
+            for i, (arg, item) in enumerate(zip(args, sort.items, strict=True)):
+                yield from leaves(arg, item, (*slot, str(i)))
+        case Fun(name=name, args=args) if args and isinstance(sort, FormsSort):
+            for i, (arg, (_, item)) in enumerate(zip(args, sort.forms[name], strict=True)):
+                yield from leaves(arg, item, (*slot, name, str(i)))
+        case _:
+            yield term, sort, slot
+
+
+def matched(term: Expr) -> set[str]:
+    """The variables of a term that matching binds: those outside arithmetic."""
+    match term:
+        case Var(name=name):
+            return {name}
+        case Fun(args=args) | Tup(args=args):
+            return set().union(*(matched(a) for a in args))
+        case Op() if solved_in_place(term):
+            first = term.args[0]
+            assert isinstance(first, Var)
+            return {first.name}
+    return set()
+
+
+def solved_in_place(term: Op) -> bool:
+    """Whether clingo solves the term for its variable, as ``X`` in ``p(X+1)``."""
+    return (
+        term.name in ("+", "-")
+        and len(term.args) == 2
+        and isinstance(term.args[0], Var)
+        and isinstance(term.args[1], Int)
+    )
+
+
+class RuleLevels:
+    """The levels of one rule's variables and terms, under the levels of all slots."""
+
+    def __init__(
+        self, typed: TypedRule, slots: Levels, flags: Flags, numbering: Mapping[int, int]
+    ) -> None:
+        self.typed = typed
+        self.slots = slots
+        self.flags = flags
+        self.numbering = numbering
+        self.variables: dict[str, int] = {}
+        self.bound = {
+            name
+            for atom, binds in self.atoms()
+            if binds
+            for arg in atom.args
+            for name in matched(arg)
+        }
+
+    def atoms(self) -> Iterable[tuple[Atom, bool]]:
+        """Every body atom, and whether it binds its variables."""
+        for literal in self.typed.rule.body:
+            match literal:
+                case Atom():
+                    yield literal, literal.sign == 0
+                case Conditional(literal=inner, conditions=conditions):
+                    if isinstance(inner, Atom):
+                        yield inner, False
+                    for condition in conditions:
+                        if isinstance(condition, Atom):
+                            yield condition, condition.sign == 0
+                case Aggregate(elements=elements):
+                    for element in elements:
+                        for condition in element.conditions:
+                            if isinstance(condition, Atom):
+                                yield condition, condition.sign == 0
+                case _:
+                    pass
+
+    def leaves(self, atom: Atom) -> Iterable[tuple[Expr, Sort, Slot]]:
+        """Every variable, literal and expression of an atom, with its sort and slot."""
+        for arg, place in zip(atom.args, self.typed.places[id(atom)], strict=True):
+            if place.sort is not None:
+                yield from leaves(arg, place.sort, place.slot)
+
+    def raise_slots(self) -> None:
+        """Raise the slots that the rule writes to the levels of what it reads.
+
+        A slot read under ``not`` is raised, too, where a fraction is looked for in it: both must be
+        written alike to be compared. For the same reason all slots between which a composite
+        value moves have one level.
+        """
+        self._variable_levels()
+        head = self.typed.rule.head
+        composite: dict[str, list[Slot]] = {}
+        for atom, binds in [*self.atoms(), (head, False)]:
+            for term, sort, slot in self.leaves(atom):
+                if isinstance(sort, ExactSort):
+                    found = self.level(term)
+                    if not binds and (atom is head or found == FRACTION):
+                        self._raise(slot, found)
+                elif isinstance(term, Var) and exact_leaves(sort):
+                    composite.setdefault(self._linked(term.name), []).append(slot)
+        for name, places in composite.items():
+            for path in exact_leaves(self.typed.variables[name]):
+                most = max(self.slots.get((*s, *path), 0) for s in places)
+                for slot in places:
+                    self._raise((*slot, *path), most)
+
+    def _raise(self, slot: Slot, level: int) -> None:
+        self.slots[slot] = max(self.slots.get(slot, 0), level)
+
+    def _linked(self, name: str) -> str:
+        """The one name that stands for all variables compared with this one, in any steps."""
+        group = {name}
+        pairs = [
+            {s.name for s in (b.first, *(t for _, t in b.rest)) if isinstance(s, Var)}
+            for b in self.typed.rule.body
+            if isinstance(b, Comparison)
+        ]
+        while more := [p for p in pairs if p & group and not p <= group]:
+            group.update(*more)
+        return min(group)
+
+    def _variable_levels(self) -> None:
+        found: dict[str, int] = {}
+        for atom, binds in self.atoms():
+            if not binds:
+                continue
+            for term, sort, slot in self.leaves(atom):
+                if isinstance(term, Var) and isinstance(sort, ExactSort):
+                    here = self.slots.get(slot, 0)
+                    found[term.name] = min(found.get(term.name, here), here)
+        self.variables = found
+        # An equation may use what a later one defines: as many rounds as literals settle all.
+        for _ in self.typed.rule.body:
+            for literal in self.typed.rule.body:
+                self._defined(literal)
+
+    def _defined(self, literal: Literal) -> None:
+        match literal:
+            case Comparison(sign=0):
+                chain = [literal.first, *(t for _, t in literal.rest)]
+                for (op, right), left in zip(literal.rest, chain, strict=False):
+                    if op == "=":
+                        self._define(left, right)
+                        self._define(right, left)
+            case Conditional(conditions=conditions):
+                for condition in conditions:
+                    self._defined(condition)
+            case Aggregate():
+                for element in literal.elements:
+                    for condition in element.conditions:
+                        self._defined(condition)
+                for op, guard in literal.guards:
+                    if op == "=" and isinstance(guard, Var) and guard.name not in self.bound:
+                        self.variables[guard.name] = self.aggregate_level(literal)
+            case _:
+                pass
+
+    def _define(self, var: Expr, term: Expr) -> None:
+        if isinstance(var, Var) and var.name not in self.bound and not isinstance(term, Tup):
+            level = self.level(term)
+            self.variables[var.name] = max(self.variables.get(var.name, 0), level)
+
+    def aggregate_level(self, literal: Aggregate) -> int:
+        """The level of an aggregate's value."""
+        if literal.function == "count":
+            return 0
+        most = max(self.level(e.terms[0]) for e in literal.elements)
+        if literal.function == "sum":
+            fraction = self.numbering[id(literal)] in self.flags.fractions
+            return FRACTION if fraction else min(most, LEVELS)
+        return most
+
+    def level(self, term: Expr) -> int:
+        """How many decimals a term's value may have."""
+        match term:
+            case Var(name=name):
+                return self.variables.get(name, 0)
+            case Str() | Int():
+                sort = self.typed.terms.get(id(term))
+                return numbers.level(self.literal(term)) if isinstance(sort, ExactSort) else 0
+            case Pool(args=args):
+                return max(self.level(a) for a in args)
+            case Op():
+                if isinstance(self.typed.sort(term), CountSort):
+                    return 0
+                if not self.native(term):
+                    fraction = self.numbering[id(term)] in self.flags.fractions
+                    return FRACTION if fraction else LEVELS
+                if (factor := self.factor(term)) is not None:
+                    ratio, other = factor
+                    return self.level(other) + numbers.level(Fraction(1, ratio.denominator))
+                return max(self.level(a) for a in term.args)
+        return 0
+
+    def native(self, term: Op) -> bool:
+        """Whether an expression is written out in limbs: exact, and every part within 32 bits.
+
+        A count's sum is taken of two counts that atoms hold, for these are bounded; a product is
+        taken of a figure that an atom holds, for the same reason of its first limb.
+        """
+        if isinstance(self.typed.sort(term), CountSort):
+            return term.name in ("+", "-") and all(self._bounded_count(a) for a in term.args)
+        if (factor := self.factor(term)) is not None:
+            ratio, other = factor
+            places = numbers.level(Fraction(1, ratio.denominator))
+            return (
+                0 < ratio <= 1
+                and ratio.denominator <= _LARGEST_FACTOR
+                and places <= LEVELS
+                and BASE % ratio.denominator == 0
+                and isinstance(other, Var)
+                and isinstance(self.typed.sort(other), ExactSort)
+                and other.name in self.bound
+                and self.level(other) + places <= LEVELS
+            )
+        return term.name in ("+", "-") and all(self._limbed(a) for a in term.args)
+
+    def _bounded_count(self, term: Expr) -> bool:
+        return isinstance(term, Int) or (isinstance(term, Var) and term.name in self.bound)
+
+    def _limbed(self, term: Expr) -> bool:
+        match term:
+            case Var():
+                if isinstance(self.typed.sort(term), CountSort):
+                    return term.name in self.bound
+                return self.level(term) < FRACTION
+            case Str() | Int():
+                return numbers.level(self.literal(term)) < FRACTION
+            case Op():
+                return isinstance(self.typed.sort(term), ExactSort) and self.native(term)
+        return False
+
+    def factor(self, term: Op) -> tuple[Fraction, Expr] | None:
+        """A literal ratio and the figure that it multiplies, where the term is such a product."""
+        if len(term.args) != 2:
+            return None
+        left, right = term.args
+        if term.name == "*":
+            if self._pure_literal(left):
+                return self.literal(left), right
+            if self._pure_literal(right):
+                return self.literal(right), left
+        if term.name == "/" and self._pure_literal(right) and self.literal(right):
+            return 1 / self.literal(right), left
+        return None
+
+    def _pure_literal(self, term: Expr) -> bool:
+        return isinstance(term, Str | Int) and arithmetic.pure(self.typed.sort(term))
+
+    def literal(self, term: Expr) -> Fraction:
+        """The value of a numeric literal."""
+        if isinstance(term, Int):
+            return Fraction(term.value)
+        assert isinstance(term, Str)
+        sort = self.typed.sort(term)
+        assert isinstance(sort, ExactSort)
+        return parse_exact(term.value, sort)
+
+    def sites(self, term: Expr) -> set[int]:
+        """The sites inside a term."""
+        match term:
+            case Op(args=args):
+                if not self.native(term):
+                    return {self.numbering[id(term)]}
+                return set().union(*(self.sites(a) for a in args))
+            case Tup(args=args) | Fun(args=args) | Pool(args=args):
+                return set().union(*(self.sites(a) for a in args))
+        return set()

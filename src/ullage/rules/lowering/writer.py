@@ -1,0 +1,394 @@
+"""Typed rules as plain clingo: exact numbers become limbs, and arithmetic over them native terms.
+
+What limbs can do natively (sums, differences, products with a literal fraction, comparisons,
+extrema) is written out; every other expression becomes one *site*, evaluated by a function once for
+each distinct tuple of its arguments, through a relation of its own:
+
+    _call'7(Fraction, Usable, @call7(Fraction, Usable)) :- …the literals that bind them….
+
+so that no call depends on the order in which clingo joins, and a printed program can hold the
+relation's rows instead of the call. Nothing here decides a value; a try of the program may report
+that a site had a value of more than nine decimals, or none, and the next try is lowered for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ullage.rules.inference import TypedRule
+from ullage.rules.lowering.aggregates import Aggregates
+from ullage.rules.lowering.levels import RuleLevels, matched, solved_in_place
+from ullage.rules.lowering.program import (
+    Flags,
+    Line,
+    Lowered,
+    RangeCheck,
+    quoted,
+    rule_text,
+    tuple_text,
+)
+from ullage.rules.lowering.scribe import Scribe, WriteAgain
+from ullage.rules.lowering.sites import Calls
+from ullage.rules.numbers import FRACTION, TOP
+from ullage.rules.terms import (
+    NEGATED,
+    Aggregate,
+    Atom,
+    Comparison,
+    Conditional,
+    Element,
+    Expr,
+    Fun,
+    Int,
+    Literal,
+    Op,
+    Pool,
+    Rule,
+    Span,
+    Str,
+    Truth,
+    Tup,
+    Var,
+    names,
+)
+from ullage.rules.vocabulary import Place, Slot
+from ullage.sorts import COUNT, COUNT_RANGE, CountSort, ExactSort, FormsSort, Sort, TupleSort
+
+
+def lower(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -> Lowered:
+    """Lower rules over facts whose slots have these levels."""
+    numbering: dict[int, int] = {}
+    for typed in rules:
+        for literal in (typed.rule.head, *typed.rule.body):
+            _number(literal, numbering)
+    program = Lowered(levels=dict(facts))
+    levels = [RuleLevels(t, program.levels, flags, numbering) for t in rules]
+    before = None
+    while before != program.levels:
+        before = dict(program.levels)
+        for each in levels:
+            each.raise_slots()
+    checks = _Ranges()
+    for each in levels:
+        RuleWriter(each, program, checks).write()
+    checks.write(program)
+    return program
+
+
+def _number(item: Literal | Expr | Element, numbering: dict[int, int]) -> None:
+    """Number every expression and aggregate, alike in every try."""
+    match item:
+        case Op():
+            numbering[id(item)] = len(numbering) + 1
+        case Fun(args=args) | Tup(args=args) | Pool(args=args) | Atom(args=args):
+            for arg in args:
+                _number(arg, numbering)
+        case Span(low=low, high=high):
+            _number(low, numbering)
+            _number(high, numbering)
+        case Comparison(first=first, rest=rest):
+            _number(first, numbering)
+            for _, term in rest:
+                _number(term, numbering)
+        case Conditional(literal=literal, conditions=conditions):
+            for part in (literal, *conditions):
+                _number(part, numbering)
+        case Aggregate(elements=elements, guards=guards):
+            numbering[id(item)] = len(numbering) + 1
+            for element in elements:
+                _number(element, numbering)
+            for _, guard in guards:
+                _number(guard, numbering)
+        case Element(terms=terms, conditions=conditions):
+            for term in terms:
+                _number(term, numbering)
+            for condition in conditions:
+                _number(condition, numbering)
+        case _:
+            pass
+
+
+class _Ranges:
+    """One check for each slot that native arithmetic feeds: its values are within the range."""
+
+    def __init__(self) -> None:
+        self.fed: dict[tuple[Slot, str], tuple[Sort, list[Rule]]] = {}
+
+    def note(self, slot: Slot, pattern: str, sort: Sort, rule: Rule) -> None:
+        """A rule's head holds a native figure at a slot; ``%`` stands for it in the pattern."""
+        rules = self.fed.setdefault((slot, pattern), (sort, []))[1]
+        if rule not in rules:
+            rules.append(rule)
+
+    def write(self, program: Lowered) -> None:
+        """Add the checks to the program."""
+        for number, ((slot, pattern), (sort, rules)) in enumerate(self.fed.items(), start=1):
+            relation = f"_range'{number}"
+            if isinstance(sort, CountSort):
+                value, tests = "V", (f"V >= {COUNT_RANGE}", f"V <= -{COUNT_RANGE}")
+            else:
+                tail = ",R" if program.levels.get(slot, 0) == FRACTION else ""
+                value, tests = f"(T,H,M,N{tail})", (f"T >= {TOP}", f"T < -{TOP}")
+            atom = pattern.replace("%", value)
+            for test in tests:
+                text = rule_text(f"{relation}({value})", [atom, test])
+                program.lines.append(Line(text, rules[0]))
+            program.ranges.append(RangeCheck(relation, sort, tuple(rules)))
+
+
+def atoms_first(body: Iterable[Literal]) -> list[Literal]:
+    """Atoms before what needs their variables; the order has no meaning in a rule."""
+    return sorted(body, key=lambda b: not (isinstance(b, Atom) and b.sign == 0))
+
+
+class RuleWriter:
+    """Writes one rule."""
+
+    def __init__(self, levels: RuleLevels, program: Lowered, ranges: _Ranges) -> None:
+        self.levels = levels
+        self.typed = levels.typed
+        self.rule = levels.typed.rule
+        self.program = program
+        self.ranges = ranges
+        self.scribe = Scribe()
+        self.calls = Calls(levels, self.scribe, program)
+        self.figures = self.calls.figures
+        self.aggregates = Aggregates(self.calls, self)
+        self.computed: set[str] = set()
+        """Variables that an equation computes natively, and no check has bounded."""
+
+    def write(self) -> None:
+        """Add the rule's lines to the program."""
+        while True:
+            self.scribe.begin()
+            self.calls.begin()
+            self.computed = set()
+            try:
+                for literal in atoms_first(self.rule.body):
+                    self.literal(literal)
+                head = self.atom(self.rule.head, binds=False)
+                break
+            except WriteAgain:
+                continue
+        self.scribe.mark_sites()
+        self.program.lines.append(Line(rule_text(head, self.scribe.texts()), self.rule))
+        self.program.lines.extend(self.calls.finish())
+
+    def literal(self, literal: Literal) -> None:
+        """Write one literal of a body or of a set's conditions."""
+        match literal:
+            case Atom():
+                self._body_atom(literal)
+            case Comparison():
+                chain = [literal.first, *(t for _, t in literal.rest)]
+                for (op, right), left in zip(literal.rest, chain, strict=False):
+                    self._pair(NEGATED[op] if literal.sign == 1 else op, left, right, literal.sign)
+            case Truth(value=value):
+                self.scribe.add("#true" if value else "#false")
+            case Conditional():
+                self._conditional(literal)
+            case Aggregate():
+                self.aggregates.write(literal)
+
+    def _conditional(self, literal: Conditional) -> None:
+        with self.scribe.inside() as pieces:
+            for condition in atoms_first(literal.conditions):
+                self.literal(condition)
+            first = len(pieces)
+            self.literal(literal.literal)
+        # What the literal computes on its way is a condition, too; the last piece is itself.
+        conditions = [p.text for p in (*pieces[:first], *pieces[first:-1])]
+        needs = frozenset().union(*(p.needs | p.binds for p in pieces))
+        sites = frozenset().union(*(p.sites for p in pieces))
+        self.scribe.add(f"{pieces[-1].text} : {', '.join(conditions)}", (), needs, sites=sites)
+
+    def _body_atom(self, atom: Atom) -> None:
+        binds = {n for arg in atom.args for n in matched(arg)}
+        computed = {n for arg in atom.args for n in names(arg)} - binds
+        text = self.atom(atom, binds=atom.sign == 0)
+        if atom.sign == 0:
+            self.scribe.add(text, binds, computed, atom=True)
+        else:
+            self.scribe.add("not " * atom.sign + text, (), binds | computed)
+
+    # Atoms and their arguments.
+
+    def atom(self, atom: Atom, *, binds: bool) -> str:
+        """An atom as its predicate's values are written."""
+        args = []
+        for arg, place in zip(atom.args, self.typed.places[id(atom)], strict=True):
+            if place.sort is None:
+                assert isinstance(arg, Fun)
+                args.append(arg.name)
+            else:
+                if atom is self.rule.head:
+                    self._note_ranges(arg, place)
+                args.append(self.at_slot(arg, place.sort, place.slot, binds=binds))
+        return f"{atom.name}({','.join(args)})" if args else atom.name
+
+    def at_slot(self, term: Expr, sort: Sort, slot: Slot, *, binds: bool = False) -> str:
+        """A term as the values at its slot are written."""
+        match term:
+            case Var(anonymous=True):
+                return "_"
+            case Tup(args=args) if isinstance(sort, TupleSort):
+                return tuple_text(
+                    [
+                        self.at_slot(a, s, (*slot, str(i)), binds=binds)
+                        for i, (a, s) in enumerate(zip(args, sort.items, strict=True))
+                    ]
+                )
+            case Fun(name=name, args=args) if args and isinstance(sort, FormsSort):
+                inner = [
+                    self.at_slot(a, s, (*slot, name, str(i)), binds=binds)
+                    for i, (a, (_, s)) in enumerate(zip(args, sort.forms[name], strict=True))
+                ]
+                return f"{name}({','.join(inner)})"
+            case Pool(args=args):
+                return f"({';'.join(self.at_slot(a, sort, slot, binds=binds) for a in args)})"
+            case Op() if binds and not (isinstance(sort, CountSort) and solved_in_place(term)):
+                name = self.scribe.temp()
+                text = self._exact(term, sort, slot)
+                sites = self.levels.sites(term)
+                self.scribe.add(f"{name} = {text}", (name,), names(term), sites=sites)
+                return name
+        return self._exact(term, sort, slot)
+
+    def _exact(self, term: Expr, sort: Sort, slot: Slot) -> str:
+        if isinstance(sort, ExactSort):
+            figure = self.figures.figure(term, sort)
+            return self.figures.written(figure, self.program.levels.get(slot, 0) == FRACTION)
+        return self.plain(term)
+
+    def plain(self, term: Expr) -> str:
+        """A term of a sort without exact figures at its top."""
+        match term:
+            case Var(anonymous=True):
+                return "_"
+            case Var(name=name):
+                return name
+            case Str(value=text):
+                return quoted(text)
+            case Fun(name=name):
+                return name
+            case Span(low=low, high=high):
+                return f"({self.plain(low)}..{self.plain(high)})"
+            case Int() | Op():
+                return self.figures.figure(term).text
+        raise AssertionError(term)
+
+    def free(self, term: Expr) -> str:
+        """A term outside any atom."""
+        sort = self.figures.sort(term)
+        match term:
+            case Var(anonymous=True):
+                return "_"
+            case Pool(args=args):
+                return f"({';'.join(self.free(a) for a in args)})"
+            case Tup() | Fun() if term.args and sort is not None:
+                return self.at_slot(term, sort, self._slot_of(sort))
+            case Tup(args=args):
+                return tuple_text([self.free(a) for a in args])
+        return self.figures.figure(term).text if isinstance(sort, ExactSort) else self.plain(term)
+
+    def _slot_of(self, sort: Sort) -> Slot:
+        """The slot of some variable of a composite sort; where they meet, they are alike."""
+        for atom, _ in self.levels.atoms():
+            for term, found, slot in self.levels.leaves(atom):
+                if isinstance(term, Var) and found == sort:
+                    return slot
+        return ()
+
+    # Comparisons.
+
+    def _pair(self, op: str, left: Expr, right: Expr, sign: int) -> None:
+        if isinstance(left, Tup) and isinstance(right, Tup) and op == "=" and not sign:
+            for a, b in zip(left.args, right.args, strict=True):
+                self._pair(op, a, b, sign)
+            return
+        sorts = [self.figures.sort(left), self.figures.sort(right)]
+        exact = next((s for s in sorts if isinstance(s, ExactSort)), None)
+        pooled = isinstance(left, Span | Pool) or isinstance(right, Span | Pool)
+        if exact is not None and not pooled:
+            figures = self.figures
+            texts = figures.alike(figures.figure(left, exact), figures.figure(right, exact))
+        else:
+            texts = (self._side(left, sorts), self._side(right, sorts))
+        binds: set[str] = set()
+        needs = names(left) | names(right)
+        if op == "=" and not sign:
+            for side, rest in ((left, right), (right, left)):
+                if isinstance(side, Var) and side.name not in self.levels.bound and not binds:
+                    binds, needs = {side.name}, names(rest)
+                    if isinstance(rest, Op) and self.levels.native(rest):
+                        self.computed.add(side.name)
+        sites = self.levels.sites(left) | self.levels.sites(right)
+        self.scribe.add(f"{texts[0]} {op} {texts[1]}", binds, needs, sites=sites)
+
+    def _side(self, term: Expr, sorts: Sequence[Sort | None]) -> str:
+        """A side of a comparison that is no figure."""
+        sort = self.figures.sort(term) or next((s for s in sorts if s is not None), None)
+        if isinstance(term, Tup | Fun) and term.args and sort is not None:
+            return self.at_slot(term, sort, self._slot_of(sort))
+        return self.free(term)
+
+    # Ranges.
+
+    def _note_ranges(self, arg: Expr, place: Place) -> None:
+        """Have the figures that this head computes natively checked."""
+        assert place.sort is not None
+        found: list[tuple[Slot, Expr, Sort]] = []
+        _walk(arg, place.sort, place.slot, found)
+        for slot, term, sort in found:
+            if (isinstance(term, Op) and self.levels.native(term)) or (
+                isinstance(term, Var) and term.name in self.computed
+            ):
+                wanted = sort if isinstance(sort, ExactSort) else COUNT
+                places = self.typed.places[id(self.rule.head)]
+                self.ranges.note(slot, _pattern(self.rule.head, places, slot), wanted, self.rule)
+
+
+def _walk(term: Expr, sort: Sort, slot: Slot, found: list[tuple[Slot, Expr, Sort]]) -> None:
+    match term:
+        case Tup(args=args) if isinstance(sort, TupleSort):
+            for i, (arg, item) in enumerate(zip(args, sort.items, strict=True)):
+                _walk(arg, item, (*slot, str(i)), found)
+        case Fun(name=name, args=args) if args and isinstance(sort, FormsSort):
+            for i, (arg, (_, item)) in enumerate(zip(args, sort.forms[name], strict=True)):
+                _walk(arg, item, (*slot, name, str(i)), found)
+        case _:
+            found.append((slot, term, sort))
+
+
+def _pattern(head: Atom, places: Sequence[Place], wanted: Slot) -> str:
+    """A head's atom with ``%`` at one slot and ``_`` at all others."""
+
+    def at(here: Expr, sort: Sort, slot: Slot) -> str:
+        if slot == wanted:
+            return "%"
+        if slot != wanted[: len(slot)]:
+            return "_"
+        match here:
+            case Tup(args=args) if isinstance(sort, TupleSort):
+                return tuple_text(
+                    [
+                        at(a, s, (*slot, str(i)))
+                        for i, (a, s) in enumerate(zip(args, sort.items, strict=True))
+                    ]
+                )
+            case Fun(name=name, args=args) if args and isinstance(sort, FormsSort):
+                inner = [
+                    at(a, s, (*slot, name, str(i)))
+                    for i, (a, (_, s)) in enumerate(zip(args, sort.forms[name], strict=True))
+                ]
+                return f"{name}({','.join(inner)})"
+        return "_"
+
+    args = []
+    for arg, place in zip(head.args, places, strict=True):
+        if place.sort is None:
+            assert isinstance(arg, Fun)
+            args.append(arg.name)
+        else:
+            args.append(at(arg, place.sort, place.slot))
+    return f"{head.name}({','.join(args)})"
