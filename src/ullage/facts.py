@@ -504,7 +504,7 @@ class _Loader:
                     without.add(name)
                 else:
                     cells[name] = cell
-        if len(cells) + len(without) != len(row.value):
+        if len(cells) + len(without.difference(cells)) != len(row.value):
             self._duplicate_columns(row, nodes)
         mark = row.start_mark
         return self._enter(

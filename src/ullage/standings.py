@@ -26,6 +26,9 @@ from ullage.sorts import (
     TupleSort,
 )
 
+_Key = tuple[str, Symbol]
+"""A law's name and a subject, as rules write it."""
+
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
@@ -62,60 +65,53 @@ def snake(name: str) -> str:
 
 def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing], list[Finding]]:
     """Every standing, by law and subject, and what the rules left unsaid or said twice."""
-    found: dict[tuple[str, Symbol], list[str]] = defaultdict(list)
+    verdicts: dict[_Key, list[str]] = defaultdict(list)
     for atom in model.atoms("standing", 3):
         law, subject, verdict = atom.arguments
-        found[law.name, subject].append(verdict.name)
-    terms = {kind: _grouped(model, kind, laws) for kind in ("reason", "obligation")}
-    values: dict[tuple[str, Symbol], list[tuple[str, Quantity]]] = defaultdict(list)
+        verdicts[law.name, subject].append(verdict.name)
+    reasons = _grouped(model, "reason", laws)
+    obligations = _grouped(model, "obligation", laws)
+    values: dict[_Key, list[tuple[str, Quantity]]] = defaultdict(list)
     for atom in model.atoms("value", 4):
         law, subject, name, quantity = atom.arguments
-        decl = laws[law.name]
-        value = decode(quantity, decl.values[name.name])
+        value = decode(quantity, laws[law.name].values[name.name])
         assert isinstance(value, Quantity)
         values[law.name, subject].append((name.name, value))
     result: list[Standing] = []
     findings: list[Finding] = []
+    known: set[_Key] = set()
     for decl in laws.values():
-        relation = SUBJECT + decl.name
-        subjects = [_subject_symbol(a) for a in model.atoms(relation, len(decl.arguments))]
-        known = set(subjects)
-        for subject in subjects:
+        for atom in model.atoms(SUBJECT + decl.name, len(decl.arguments)):
+            subject = _subject_symbol(atom)
             key = (decl.name, subject)
-            verdicts = found.pop(key, [])
+            known.add(key)
             parts = _subject(subject, decl)
-            if len(verdicts) != 1:
-                findings.append(_not_one(decl, parts, verdicts))
+            if len(verdicts[key]) != 1:
+                findings.append(_not_one(decl, parts, verdicts[key]))
                 continue
-            standing = _standing(decl, parts, verdicts[0], values[key])
-            reasons = tuple(terms["reason"].get(key, ()))
-            obligations = tuple(terms["obligation"].get(key, ()))
-            findings += _incomplete(decl, standing, reasons, obligations)
-            result.append(replace(standing, reasons=reasons, obligations=obligations))
-        spoken = [("standing", k) for k in found] + [
-            (kind, k) for kind, grouped in terms.items() for k in grouped
-        ]
-        for kind, (law_name, about) in spoken:
-            if law_name == decl.name and about not in known:
-                findings.append(_no_subject(kind, decl, _subject(about, decl)))
-    for standing in result:
-        names = [n for n, _ in standing.values]
-        for name in sorted({n for n in names if names.count(n) > 1}):
-            findings.append(
-                Finding(
-                    "two-values",
-                    f"`{standing.law}` gives `{standing.subject_text}` two values of `{name}`",
-                    (laws[standing.law].position,),
-                    "a value has one figure; look for two rules, or two rows behind one",
-                )
+            standing = replace(
+                _standing(decl, parts, verdicts[key][0], values[key]),
+                reasons=tuple(reasons[key]),
+                obligations=tuple(obligations[key]),
             )
+            findings += _incomplete(decl, standing)
+            result.append(standing)
+    spoken: dict[str, Mapping[_Key, object]] = {
+        "standing": verdicts,
+        "reason": reasons,
+        "obligation": obligations,
+        "value": values,
+    }
+    for kind, atoms in spoken.items():
+        for key in atoms:
+            if key not in known:
+                decl = laws[key[0]]
+                findings.append(_no_subject(kind, decl, _subject(key[1], decl)))
     return result, findings
 
 
-def _grouped(
-    model: Model, kind: str, laws: Mapping[str, LawDecl]
-) -> dict[tuple[str, Symbol], list[Term]]:
-    found: dict[tuple[str, Symbol], list[Term]] = defaultdict(list)
+def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key, list[Term]]:
+    found: dict[_Key, list[Term]] = defaultdict(list)
     for atom in model.atoms(kind, 3):
         law, subject, symbol = atom.arguments
         decl = laws[law.name]
@@ -194,28 +190,35 @@ def _no_subject(kind: str, decl: LawDecl, parts: tuple[tuple[str, Value], ...]) 
     )
 
 
-def _incomplete(
-    decl: LawDecl,
-    standing: Standing,
-    reasons: Sequence[Term],
-    obligations: Sequence[Term],
-) -> list[Finding]:
-    if standing.standing is StandingClass.REFUSED and not reasons:
-        return [
+def _incomplete(decl: LawDecl, standing: Standing) -> list[Finding]:
+    """What a standing lacks, or has twice."""
+    findings = []
+    if standing.standing is StandingClass.REFUSED and not standing.reasons:
+        findings.append(
             Finding(
                 "reason-missing",
                 f"`{decl.name}` refuses `{standing.subject_text}` without a reason",
                 (decl.position,),
                 "derive `reason` wherever the verdict is derived",
             )
-        ]
-    if standing.standing is StandingClass.UNESTABLISHED and not obligations:
-        return [
+        )
+    if standing.standing is StandingClass.UNESTABLISHED and not standing.obligations:
+        findings.append(
             Finding(
                 "obligation-missing",
                 f"`{decl.name}` leaves `{standing.subject_text}` open without an obligation",
                 (decl.position,),
                 "derive `obligation` wherever the verdict is derived",
             )
-        ]
-    return []
+        )
+    names = [n for n, _ in standing.values]
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        findings.append(
+            Finding(
+                "two-values",
+                f"`{decl.name}` gives `{standing.subject_text}` two values of `{name}`",
+                (decl.position,),
+                "a value has one figure; look for two rules, or two rows behind one",
+            )
+        )
+    return findings

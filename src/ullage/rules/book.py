@@ -48,25 +48,32 @@ class RuleBook:
         return self.vocabulary.laws
 
 
-def rule_files(folders: Sequence[Path]) -> list[Path]:
-    """The law files of rules folders, in a fixed order."""
-    found = []
+def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
+    """The law files of rules folders, in a fixed order; searches are not run, and said so."""
+    laws, findings = [], []
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"no folder `{folder}`", "name a rules folder with `--rules`")
-        found += sorted(
-            p
-            for p in folder.rglob("*.lp")
-            if p.is_file() and "search" not in p.relative_to(folder).parts[:-1]
-        )
-    return found
+        for path in sorted(p for p in folder.rglob("*.lp") if p.is_file()):
+            if path.relative_to(folder).parts[0] != "search":
+                laws.append(path)
+                continue
+            findings.append(
+                Finding(
+                    "search-not-run",
+                    f"`{path}` is a search, and this version runs laws only",
+                    (Position(str(path), 1, 1),),
+                    "keep searches outside the rules folder",
+                )
+            )
+    return laws, findings
 
 
 def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
     """Read every law below the folders. Raises UsageError where a folder is missing."""
-    findings: list[Finding] = []
     files = []
-    for path in rule_files(folders):
+    paths, findings = rule_files(folders)
+    for path in paths:
         file, found = parse_file(path)
         files.append(file)
         findings += found
