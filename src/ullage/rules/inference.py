@@ -34,6 +34,7 @@ from ullage.rules.vocabulary import Place, Vocabulary, members
 from ullage.sorts import (
     BOOL,
     COUNT,
+    COUNT_RANGE,
     RATIO,
     BoolSort,
     ClosedSort,
@@ -287,23 +288,17 @@ class _Inference:
                         f"`{shown(name)}`, of sort `{known.name}`,", known, sort, term.position
                     )
             case Int():
-                if isinstance(sort, CountSort) or sort == RATIO:
-                    if isinstance(sort, CountSort) and abs(term.value) >= 10**9:
-                        self.find(
-                            "integer-too-large",
-                            f"the integer `{term.value}` is outside the range of a count",
-                            term.position,
-                            "counts lie within 10**9 either way",
-                        )
-                elif isinstance(sort, ExactSort):
+                if isinstance(sort, CountSort):
+                    self.bounded(term)
+                elif not isinstance(sort, ExactSort):
+                    self.wrong(f"the number `{term.value}`", COUNT, sort, term.position)
+                elif sort != RATIO:
                     self.find(
                         "missing-unit",
                         f"the bare number `{term.value}` where `{sort.name}` stands",
                         term.position,
                         f'write a quantity, as in `"{term.value} {_unit(sort)}"`',
                     )
-                else:
-                    self.wrong(f"the number `{term.value}`", COUNT, sort, term.position)
             case Str():
                 self.string(term, sort)
             case Fun():
@@ -328,6 +323,16 @@ class _Inference:
                 return found
         self.terms[id(term)] = sort
         return sort
+
+    def bounded(self, term: Int) -> None:
+        """Take an integer as a count, which a sum of two must not carry past 32 bits."""
+        if abs(term.value) >= COUNT_RANGE:
+            self.find(
+                "integer-too-large",
+                f"the integer `{term.value}` is outside the range of a count",
+                term.position,
+                f"counts lie within {COUNT_RANGE} either way",
+            )
 
     def wrong(self, what: str, have: Sort, want: Sort, at: Position) -> None:
         code = "wrong-sort"
@@ -397,6 +402,7 @@ class _Inference:
                 sort = self.sorts.get(name)
             case Int():
                 sort = COUNT
+                self.bounded(term)
             case Span(low=low, high=high):
                 self.expect(low, COUNT)
                 self.expect(high, COUNT)

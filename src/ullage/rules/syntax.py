@@ -280,6 +280,13 @@ class _Reader:
                 at,
                 "use `#sum` with a condition",
             )
+        if sign and node.left_guard is not None and node.right_guard is not None:
+            raise _Refused(
+                "forbidden-term",
+                f"`not` before `{self.source(node)}`, which is compared twice",
+                at,
+                "write the opposite of one comparison at a time",
+            )
         guards = []
         if node.left_guard is not None:
             guards.append(

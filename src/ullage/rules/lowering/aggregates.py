@@ -11,7 +11,7 @@ from ullage.rules.lowering.scribe import Piece, Surroundings
 from ullage.rules.lowering.sites import Calls
 from ullage.rules.numbers import FRACTION
 from ullage.rules.terms import NEGATED, Aggregate, Conditional, Element, Expr, Op, Var, names
-from ullage.sorts import COUNT, Sort
+from ullage.sorts import COUNT, ExactSort, Sort
 
 if TYPE_CHECKING:
     from ullage.rules.lowering.writer import RuleWriter
@@ -104,10 +104,10 @@ class Aggregates:
         self, literal: Aggregate, number: int, name: str, value: Figure, outside: set[str]
     ) -> None:
         elements = []
+        fractions = self._fractions(literal)
         sites: set[int] = set()
         for element in literal.elements:
-            figure = literal.function != "count"
-            pieces, terms = self._element(element, figure, value.fraction)
+            pieces, terms = self._element(element, fractions)
             sites.update(*(p.sites for p in pieces))
             elements.append(f"{','.join(terms)} : {', '.join(p.text for p in pieces)}")
         text = f"#{literal.function} {{ {'; '.join(elements)} }}"
@@ -126,17 +126,25 @@ class Aggregates:
 
         self.calls.pending.append(lines)
 
-    def _element(
-        self, element: Element, figure: bool, fraction: bool
-    ) -> tuple[list[Piece], list[str]]:
-        """An element's lowered conditions and terms; the first term is the figure, where one is."""
+    def _fractions(self, literal: Aggregate) -> set[int]:
+        """The places at which some element's figure has a fifth part, and all are to have one."""
+        return {
+            index
+            for element in literal.elements
+            for index, term in enumerate(element.terms)
+            if self.levels.level(term) == FRACTION
+        }
+
+    def _element(self, element: Element, fractions: set[int]) -> tuple[list[Piece], list[str]]:
+        """An element's lowered conditions and terms."""
         with self.scribe.inside() as pieces:
             for condition in element.conditions:
                 self.writer.literal(condition)
             terms = []
             for index, term in enumerate(element.terms):
-                if index == 0 and figure:
-                    terms.append(self.figures.written(self.figures.figure(term), fraction))
+                if isinstance(self.figures.sort(term), ExactSort):
+                    figure = self.figures.figure(term)
+                    terms.append(self.figures.written(figure, index in fractions))
                 else:
                     terms.append(self.writer.free(term))
         return pieces, terms
@@ -157,8 +165,8 @@ class Aggregates:
         site = Site(number, "sum", self.rule, (), self._sort(literal), literal.position)
         self.calls.found[number] = site
         element, collected, total = f"_element'{number}", f"_collected'{number}", f"_sum'{number}"
-        fraction = any(self.levels.level(e.terms[0]) == FRACTION for e in literal.elements)
-        parts = [self._element(e, True, fraction) for e in literal.elements]
+        fractions = self._fractions(literal)
+        parts = [self._element(e, fractions) for e in literal.elements]
         key = self._key(outside)
         self.scribe.add(
             f"{total}({key},{value.text})", (name,), outside, atom=True, sites=(number,)

@@ -18,6 +18,11 @@ class Piece:
     sites: frozenset[int] = frozenset()
 
 
+def is_temp(variable: str) -> bool:
+    """Whether lowering made the variable: no author can write an apostrophe."""
+    return variable.startswith("E'")
+
+
 class WriteAgain(Exception):
     """A variable turned out to need its limbs; the rule is written again with them."""
 

@@ -27,7 +27,7 @@ from ullage.rules.lowering.program import (
     rule_text,
     tuple_text,
 )
-from ullage.rules.lowering.scribe import Scribe, WriteAgain
+from ullage.rules.lowering.scribe import Scribe, WriteAgain, is_temp
 from ullage.rules.lowering.sites import Calls
 from ullage.rules.numbers import FRACTION, TOP
 from ullage.rules.terms import (
@@ -196,11 +196,15 @@ class RuleWriter:
                 self.literal(condition)
             first = len(pieces)
             self.literal(literal.literal)
-        # What the literal computes on its way is a condition, too; the last piece is itself.
-        conditions = [p.text for p in (*pieces[:first], *pieces[first:-1])]
+        # What the literal computes on its way is a condition, too. Of a chain each link is a
+        # literal of its own, for all of them are to hold.
+        steps = [p for p in pieces[first:] if p.binds and all(map(is_temp, p.binds))]
+        held = [p for p in pieces[first:] if p not in steps]
+        conditions = ", ".join(p.text for p in (*pieces[:first], *steps))
         needs = frozenset().union(*(p.needs | p.binds for p in pieces))
         sites = frozenset().union(*(p.sites for p in pieces))
-        self.scribe.add(f"{pieces[-1].text} : {', '.join(conditions)}", (), needs, sites=sites)
+        for piece in held:
+            self.scribe.add(f"{piece.text} : {conditions}", (), needs, sites=sites)
 
     def _body_atom(self, atom: Atom) -> None:
         binds = {n for arg in atom.args for n in matched(arg)}
