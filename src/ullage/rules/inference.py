@@ -82,8 +82,14 @@ def infer(rule: Rule, vocabulary: Vocabulary) -> tuple[TypedRule | None, list[Fi
             "use it in an atom or an equation",
         )
     if run.findings:
-        return None, run.findings
+        return None, _causes(run.findings)
     return TypedRule(renamed, run.sorts, run.terms, run.places), []
+
+
+def _causes(findings: list[Finding]) -> list[Finding]:
+    """The findings without those that follow from another: a term next to it has no sort, too."""
+    causes = [f for f in findings if f.code not in ("unsorted-variable", "unsorted-term")]
+    return causes or findings
 
 
 def shown(name: str) -> str:
@@ -211,6 +217,11 @@ class _Inference:
 
     def pair(self, op: str, left: Expr, right: Expr) -> None:
         a, b = self.sort_of(left), self.sort_of(right)
+        for term, other in ((left, b), (right, a)):
+            # A bare number beside a quantity lacks its unit; it is no count of another sort.
+            if isinstance(term, Int) and isinstance(other, ExactSort) and other != RATIO:
+                self.expect(term, other)
+                return
         if a is None and b is not None:
             a = self.expect(left, b)
         elif b is None and a is not None:

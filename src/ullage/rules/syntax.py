@@ -50,21 +50,31 @@ _CLINGO = re.compile(
     r"^(.*?):(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: (error|warning|info|note): (.*)", re.S
 )
 
+_SHOWN = ("what is shown follows from the declarations", "take the line away")
+_ENUMERATION = ("`#project` belongs to enumeration, and a law has one answer", "take the line away")
+
 FORBIDDEN = {
-    "Script": "`#script` runs code; a law is only rules",
-    "External": "`#external` atoms have no reading behind them; declare a table",
-    "Minimize": "an optimisation chooses among answers, and a law has one",
-    "Heuristic": "`#heuristic` steers a search, and a law has none",
-    "Edge": "`#edge` states a constraint, and a law states refusals as atoms",
-    "TheoryDefinition": "theory atoms are evaluated outside the rules",
-    "ProjectAtom": "`#project` belongs to enumeration, and a law has one answer",
-    "ProjectSignature": "`#project` belongs to enumeration, and a law has one answer",
-    "Definition": "`#const` is not read; write the value, or a row of a table",
-    "ShowSignature": "what is shown follows from the declarations",
-    "ShowTerm": "what is shown follows from the declarations",
-    "Defined": "what is defined follows from the declarations",
-    "Program": "a law has one program part, and no `#program` line",
+    "Script": ("`#script` runs code; a law is only rules", "compute with `+ - * /` and `@floor`"),
+    "External": ("`#external` atoms have no reading behind them", "declare a table for them"),
+    "Minimize": (
+        "an optimisation chooses among answers, and a law has one",
+        "take the least of a set with `#min`",
+    ),
+    "Heuristic": ("`#heuristic` steers a search, and a law has none", "take the line away"),
+    "Edge": ("`#edge` states a constraint", "derive a refusal with its reason instead"),
+    "TheoryDefinition": (
+        "theory atoms are evaluated outside the rules",
+        "compute with `+ - * /` over sorts",
+    ),
+    "ProjectAtom": _ENUMERATION,
+    "ProjectSignature": _ENUMERATION,
+    "Definition": ("`#const` is not read", "write the value, or a row of a table"),
+    "ShowSignature": _SHOWN,
+    "ShowTerm": _SHOWN,
+    "Defined": ("what is defined follows from the declarations", "take the line away"),
+    "Program": ("a law has one program part", "take the `#program` line away"),
 }
+"""What a law may not state, by clingo's name of it: why, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +278,8 @@ class _Reader:
                 "write `#count { Terms : conditions }`",
             )
         if kind == "TheoryAtom":
-            raise _Refused("forbidden-statement", FORBIDDEN["TheoryDefinition"], at)
+            why, instead = FORBIDDEN["TheoryDefinition"]
+            raise _Refused("forbidden-statement", why, at, instead)
         return self.plain(node)
 
     def aggregate(self, node: ast.AST, sign: int, at: Position) -> Aggregate:
@@ -462,11 +473,10 @@ def parse_text(name: str, text: str) -> tuple[RuleFile, list[Finding]]:
                 result.rules.append(reader.rule(node, label))
                 result.statements.append(node)
             else:
-                raise _Refused(
-                    "forbidden-statement",
-                    FORBIDDEN.get(kind, f"`{reader.source(node)}` is no rule"),
-                    reader.position(node),
+                why, instead = FORBIDDEN.get(
+                    kind, (f"`{reader.source(node)}` is no rule", "a law holds rules only")
                 )
+                raise _Refused("forbidden-statement", why, reader.position(node), instead)
         except _Refused as refused:
             findings.append(refused.finding)
         label = None
@@ -496,9 +506,12 @@ def _comment(
 
 
 _DIRECTIVE = re.compile(r"^[ \t]*#(script|include|external|theory|program|const)\b", re.M)
-_SAID: dict[str, str] = {
+_SAID = {
     "script": FORBIDDEN["Script"],
-    "include": "`#include` hides where a rule stands; every file below the folder is read",
+    "include": (
+        "`#include` hides where a rule stands",
+        "every file below the folder is read without it",
+    ),
     "external": FORBIDDEN["External"],
     "theory": FORBIDDEN["TheoryDefinition"],
     "program": FORBIDDEN["Program"],
@@ -510,7 +523,12 @@ def _directives(name: str, text: str) -> list[Finding]:
     """Directives refused before clingo sees the text: some act while it parses."""
     blanked = _blank(text)
     found = [
-        Finding("forbidden-statement", _SAID[m.group(1)], (_place(name, text, m.start(1) - 1),))
+        Finding(
+            "forbidden-statement",
+            _SAID[m.group(1)][0],
+            (_place(name, text, m.start(1) - 1),),
+            _SAID[m.group(1)][1],
+        )
         for m in _DIRECTIVE.finditer(blanked)
     ]
     # clingo cuts its messages by bytes, which ends the process at a letter outside ASCII.

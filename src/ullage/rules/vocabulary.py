@@ -12,6 +12,14 @@ from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate, TermDecl
 from ullage.rules.terms import Atom, Fun
 from ullage.sorts import COUNT, ClosedSort, FormsSort, Sort, TupleSort
 
+_SHAPES = {
+    "standing": "standing(law, Subject, verdict)",
+    "reason": "reason(law, Subject, Term)",
+    "obligation": "obligation(law, Subject, Term)",
+    "value": "value(law, Subject, name, Quantity)",
+    "plan": "plan(plan, Subject, name, Value)",
+}
+
 Slot = tuple[str, ...]
 """Where a value stands: a predicate, then column, law or argument, then the path inside terms."""
 
@@ -53,7 +61,13 @@ class Vocabulary:
                 or "declare it in a docstring: `%*! name(Argument) … *%`",
             )
         if predicate.arity != len(atom.args):
-            return _arity(atom, str(predicate.arity), predicate.position)
+            shown = ", ".join(a for a, _ in predicate.arguments)
+            return _arity(
+                atom,
+                str(predicate.arity),
+                predicate.position,
+                f"it is declared as `{atom.name}({shown})`",
+            )
         return tuple(Place(s, (atom.name, str(i))) for i, (_, s) in enumerate(predicate.arguments))
 
     def _table(self, atom: Atom, table: Table) -> tuple[Place, ...] | Finding:
@@ -61,7 +75,12 @@ class Vocabulary:
         if len(atom.args) == 1:
             return (key,)
         if len(atom.args) != 3:
-            return _arity(atom, "1 (a row) or 3 (a row's column)", table.position)
+            return _arity(
+                atom,
+                "1 (a row) or 3 (a row's column)",
+                table.position,
+                f"write `{atom.name}(Key)` or `{atom.name}(Key, column, Value)`",
+            )
         column = _word(atom, 1, "a column's name")
         if isinstance(column, Finding):
             return column
@@ -91,7 +110,7 @@ class Vocabulary:
     def _builtin(self, atom: Atom) -> tuple[Place, ...] | Finding:
         arity = BUILTIN[atom.name]
         if len(atom.args) != arity:
-            return _arity(atom, str(arity), None)
+            return _arity(atom, str(arity), None, f"write `{_SHAPES[atom.name]}`")
         name = _word(atom, 0, "a law's name")
         if isinstance(name, Finding):
             return name
@@ -147,7 +166,7 @@ def _word(atom: Atom, index: int, what: str) -> str | Finding:
     )
 
 
-def _arity(atom: Atom, wanted: str, declared: Position | None) -> Finding:
+def _arity(atom: Atom, wanted: str, declared: Position | None, help: str) -> Finding:
     positions: tuple[Position, ...] = (atom.position,)
     if declared is not None:
         positions += (Position(declared.file, declared.line, declared.column, "declares it"),)
@@ -155,6 +174,7 @@ def _arity(atom: Atom, wanted: str, declared: Position | None) -> Finding:
         "wrong-arity",
         f"`{atom.name}` takes {wanted} arguments, not {len(atom.args)}",
         positions,
+        help,
     )
 
 
