@@ -89,6 +89,11 @@ def similar(name: str, known: Iterable[str], what: str) -> str:
     return f"a similar {what} is `{near[0]}`" if near else ""
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things: "1 argument", "2 arguments"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def listed(names: Sequence[str]) -> str:
     """Names as a list in backticks, in the given order: "`a`, `b`, `c`"."""
     return ", ".join(f"`{n}`" for n in names)

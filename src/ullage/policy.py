@@ -16,9 +16,9 @@ from ullage.findings import (
     errors_of,
     similar,
 )
-from ullage.results import Bindings, Law, Standing
-from ullage.rules.book import QUERY, RuleBook, load_book, query_rule
-from ullage.rules.docstrings import BUILTIN
+from ullage.results import Bindings, Law, Standing, value_order
+from ullage.rules.book import QUERY, RuleBook, from_query, load_book, query_rule
+from ullage.rules.docstrings import RESERVED
 from ullage.solve import Model, solve
 from ullage.standings import decode, standings
 from ullage.tables import load_declarations
@@ -151,12 +151,15 @@ class Policy:
         typed, columns, findings = query_rule(body, self._book)
         if typed is None or errors_of(findings):
             raise PolicyError(findings)
-        model = solve([*self._book.rules, typed], self._facts)
-        rows = tuple(
+        try:
+            model = solve([*self._book.rules, typed], self._facts)
+        except PolicyError as error:
+            raise PolicyError(from_query(f) for f in error.findings) from error
+        rows = [
             tuple(decode(s, sort) for s, (_, sort) in zip(a.arguments, columns, strict=True))
             for a in model.atoms(QUERY, len(columns))
-        )
-        return Bindings(tuple(n for n, _ in columns), rows)
+        ]
+        return Bindings(tuple(n for n, _ in columns), tuple(sorted(rows, key=value_order)))
 
     def model(self) -> Model:
         """The answer set itself, for those who count atoms. Raises PolicyError."""
@@ -186,7 +189,7 @@ def _derived(book: RuleBook) -> dict[str, Position]:
     """What no fact may assert: derived predicates, and those that every law derives."""
     places = {p.name: p.position for p in book.vocabulary.predicates.values()}
     for law in book.laws.values():
-        for name in BUILTIN:
+        for name in RESERVED:
             places.setdefault(name, law.position)
     return places
 

@@ -70,6 +70,18 @@ Value = str | bool | Quantity | Term | tuple["Value", ...]
 """What an argument holds: text, entity or constant as ``str``; figures as ``Quantity``."""
 
 
+def value_order(value: Value) -> tuple[object, ...]:
+    """A key that sorts values of one sort: figures by size, all else by text."""
+    match value:
+        case Quantity(value=number):
+            return (number,)
+        case Term(name=name, args=args):
+            return (name, *(value_order(v) for _, v in args))
+        case tuple():
+            return tuple(value_order(v) for v in value)
+    return (value_text(value),)
+
+
 def value_text(value: Value) -> str:
     """A value as people read it."""
     if isinstance(value, bool):

@@ -7,10 +7,9 @@ ever gain flags, so that a run ends after at most two tries a site.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import clingo
@@ -19,15 +18,15 @@ from clingo.symbol import Number, Symbol
 
 from ullage import progress
 from ullage.facts import FactBase
-from ullage.findings import Finding, PolicyError
-from ullage.results import Quantity, value_text
+from ullage.failures import DIVIDES_BY_ZERO, decoder, failures, from_clingo
+from ullage.findings import PolicyError
 from ullage.rules import numbers
 from ullage.rules.docstrings import BUILTIN
 from ullage.rules.encode import fact_levels, fact_lines, reads
-from ullage.rules.inference import TypedRule, shown
+from ullage.rules.inference import TypedRule
 from ullage.rules.lowering import Flags, Lowered, Site, lower
 from ullage.rules.terms import Rule
-from ullage.sorts import CountSort, ExactSort, Sort
+from ullage.sorts import CountSort
 
 
 class _Context:
@@ -47,7 +46,7 @@ class _Context:
                 setattr(self, f"sum{site.number}", total)
 
     def _call(self, site: Site) -> Callable[..., list[Symbol]]:
-        decoders = [_decoder(s) for _, s in site.arguments]
+        decoders = [decoder(s) for _, s in site.arguments]
         function = site.function
         assert function is not None
 
@@ -65,7 +64,7 @@ class _Context:
     def _sum(self, site: Site) -> tuple[Callable[..., Symbol], Callable[..., list[Symbol]]]:
         totals: dict[Symbol, Fraction] = {}
         seen: set[tuple[Symbol, Symbol]] = set()
-        decode = _decoder(site.sort)
+        decode = decoder(site.sort)
 
         def collect(group: Symbol, element: Symbol, figure: Symbol) -> Symbol:
             if (group, element) not in seen:
@@ -86,7 +85,7 @@ class _Context:
     ) -> list[Symbol]:
         """The value as a symbol; none where it is none, too large, or has too many decimals."""
         if value is None:
-            return self._without(site, symbols, "divides by zero")
+            return self._without(site, symbols, DIVIDES_BY_ZERO)
         if isinstance(site.sort, CountSort):
             if not numbers.count_in_range(value):
                 return self._without(site, symbols, f"is {value}, outside the range of counts")
@@ -111,12 +110,6 @@ class _Context:
         return []
 
 
-def _decoder(sort: Sort) -> Callable[[Symbol], Fraction]:
-    if isinstance(sort, CountSort):
-        return lambda symbol: Fraction(symbol.number)
-    return numbers.decode
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
     """The one answer set of a solved book.
@@ -129,9 +122,8 @@ class Model:
     text: Callable[[], str]
 
     def atoms(self, name: str, arity: int) -> list[Symbol]:
-        """The atoms of a predicate that hold, in clingo's order of terms."""
-        found = self.control.symbolic_atoms.by_signature(name, arity)
-        return sorted(a.symbol for a in found)
+        """The atoms of a predicate that hold, in no order."""
+        return [a.symbol for a in self.control.symbolic_atoms.by_signature(name, arity)]
 
     def count(self, name: str, arity: int) -> int:
         """How many atoms of a predicate hold."""
@@ -160,7 +152,7 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
         if wanted == flags:
             break
         flags = wanted
-    findings = _errors(control, lowered, context)
+    findings = failures(control, lowered, context.undefined)
     if findings:
         raise PolicyError(findings)
     progress.phase("solving")
@@ -196,107 +188,18 @@ def _ground(
     messages: list[tuple[MessageCode, str]] = []
 
     def log(code: MessageCode, message: str) -> None:
-        if code not in (MessageCode.AtomUndefined, MessageCode.GlobalVariable):
-            messages.append((code, message))
+        messages.append((code, message))
 
-    control = clingo.Control(logger=log, message_limit=100)
+    # Both say what the loader has checked in the author's rules, and would drown what matters.
+    quiet = ["-Wno-global-variable", "-Wno-atom-undefined"]
+    control = clingo.Control(quiet, logger=log, message_limit=100)
     text = "\n".join(line.text for line in lowered.lines)
     try:
         control.add("facts", [], "\n".join(facts))
         control.add("base", [], "\n".join([text, "#show.", *_shows(lowered)]))
         control.ground([("facts", []), ("base", [])], context=context)
     except RuntimeError as error:
-        raise PolicyError(_from_clingo(messages, lowered, str(error))) from error
+        raise PolicyError(from_clingo(messages, lowered, str(error))) from error
     if messages:
-        raise PolicyError(_from_clingo(messages, lowered, "operation undefined"))
+        raise PolicyError(from_clingo(messages, lowered, "operation undefined"))
     return control
-
-
-def _from_clingo(
-    messages: Sequence[tuple[MessageCode, str]], lowered: Lowered, said: str
-) -> list[Finding]:
-    """clingo's messages about lowered text as findings about the author's rules."""
-    findings = []
-    for code, message in messages:
-        match = re.match(r"<block>:(\d+):", message)
-        number = int(match.group(1)) - 1 if match else -1
-        rule = lowered.lines[number].rule if 0 <= number < len(lowered.lines) else None
-        places = (rule.position,) if rule is not None else ()
-        if "unsafe variables" in message:
-            found = {shown(v) for v in re.findall(r"note: '([A-Za-z_]\w*)", message)}
-            variables = sorted(v for v in found if not v.startswith("E"))
-            what = " and ".join(f"`{v}`" for v in variables) or "a variable"
-            findings.append(
-                Finding(
-                    "unsafe-variable",
-                    f"nothing but arithmetic binds {what}",
-                    places,
-                    "let an atom of the body hold it",
-                )
-            )
-        elif code is MessageCode.OperationUndefined:
-            findings.append(
-                Finding("undefined-operation", "an operation on terms that are no figures", places)
-            )
-    if not findings:
-        findings.append(Finding("not-grounded", f"the rules cannot be grounded: {said}"))
-    return findings
-
-
-def _errors(control: clingo.Control, lowered: Lowered, context: _Context) -> list[Finding]:
-    """Values out of range, undefined expressions and empty extrema, as findings of their rules."""
-    findings = []
-    atoms = control.symbolic_atoms
-    for check in lowered.ranges:
-        for atom in list(atoms.by_signature(check.relation, 1))[:10]:
-            value = _decoder(check.sort)(atom.symbol.arguments[0])
-            places = tuple(dict.fromkeys(r.position for r in check.rules))
-            findings.append(
-                Finding(
-                    "overflow",
-                    f"the value {Quantity(value, check.sort).text} of `{check.rules[0].head.name}` "
-                    f"leaves the range of `{check.sort.name}`",
-                    places,
-                    "figures of this size are no catalog's; look for a wrong unit",
-                )
-            )
-    for relation, site in lowered.undefined.items():
-        for atom in list(atoms.by_signature(relation, 1))[:10]:
-            key = atom.symbol.arguments[0]
-            why = context.undefined[site.number].get(str(key), "has no value")
-            code = "division-by-zero" if why == "divides by zero" else "overflow"
-            findings.append(
-                Finding(
-                    code,
-                    f"an expression of `{site.rule.head.name}` {why}{_with(site, key)}",
-                    (site.position, replace(site.rule.position, note="in this rule")),
-                    "a condition such as `X > 0` in the rule keeps it out"
-                    if code == "division-by-zero"
-                    else "",
-                )
-            )
-    for relation, rule in lowered.empty.items():
-        for _ in list(atoms.by_signature(relation, 1))[:1]:
-            findings.append(
-                Finding(
-                    "empty-extremum",
-                    f"a rule of `{rule.head.name}` takes the least or greatest of nothing",
-                    (rule.position,),
-                    "an atom in the rule's body that the set's members imply keeps it out",
-                )
-            )
-    return findings
-
-
-def _with(site: Site, key: Symbol) -> str:
-    """The arguments of a call, as people read them."""
-    if site.kind == "sum" or not site.arguments:
-        return ""
-    found = []
-    for (name, sort), symbol in zip(site.arguments, key.arguments, strict=True):
-        if isinstance(sort, ExactSort | CountSort):
-            value: object = value_text(Quantity(_decoder(sort)(symbol), sort))
-        else:
-            value = symbol
-        found.append(f"{shown(name)} = {value}")
-    return f" (with {', '.join(found)})"

@@ -11,7 +11,15 @@ from fractions import Fraction
 from clingo.symbol import Symbol, Tuple_
 
 from ullage.findings import Finding
-from ullage.results import Quantity, Standing, StandingClass, Term, Value, value_text
+from ullage.results import (
+    Quantity,
+    Standing,
+    StandingClass,
+    Term,
+    Value,
+    value_order,
+    value_text,
+)
 from ullage.rules import numbers
 from ullage.rules.book import SUBJECT
 from ullage.rules.docstrings import LawDecl, TermDecl
@@ -81,11 +89,14 @@ def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing]
     findings: list[Finding] = []
     known: set[_Key] = set()
     for decl in laws.values():
-        for atom in model.atoms(SUBJECT + decl.name, len(decl.arguments)):
-            subject = _subject_symbol(atom)
+        subjects = [
+            (_subject(s, decl), s)
+            for s in map(_subject_symbol, model.atoms(SUBJECT + decl.name, len(decl.arguments)))
+        ]
+        subjects.sort(key=lambda s: value_order(tuple(v for _, v in s[0])))
+        for parts, subject in subjects:
             key = (decl.name, subject)
             known.add(key)
-            parts = _subject(subject, decl)
             if len(verdicts[key]) != 1:
                 findings.append(_not_one(decl, parts, verdicts[key]))
                 continue
@@ -118,7 +129,7 @@ def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key,
         declared: TermDecl = (decl.reasons if kind == "reason" else decl.obligations)[symbol.name]
         found[law.name, subject].append(_term(symbol, declared.arguments, declared.words))
     for terms in found.values():
-        terms.sort(key=lambda t: (t.name, str(t)))
+        terms.sort(key=value_order)
     return found
 
 
@@ -145,9 +156,7 @@ def _standing(
 ) -> Standing:
     declared = decl.verdicts[verdict]
     known = dict(values)
-    words = _PLACE.sub(
-        lambda m: value_text(known[m.group(1)]) if m.group(1) in known else "?", declared.words
-    )
+    words = _PLACE.sub(lambda m: value_text(known.get(m.group(1), "")), declared.words)
     return Standing(
         decl.name,
         subject,
@@ -184,7 +193,7 @@ def _not_one(
 def _no_subject(kind: str, decl: LawDecl, parts: tuple[tuple[str, Value], ...]) -> Finding:
     return Finding(
         "no-subject",
-        f"a `{kind}` of `{decl.name}` speaks of `{_shown(parts)}`, which is no subject of it",
+        f"`{kind}` of `{decl.name}` speaks of `{_shown(parts)}`, which is no subject of it",
         (decl.position,),
         "bind it by the atoms of the section `Subjects:`",
     )
@@ -212,6 +221,17 @@ def _incomplete(decl: LawDecl, standing: Standing) -> list[Finding]:
             )
         )
     names = [n for n, _ in standing.values]
+    for name in _PLACE.findall(decl.verdicts[standing.verdict].words):
+        if name not in names:
+            findings.append(
+                Finding(
+                    "value-missing",
+                    f"`{decl.name}` gives `{standing.subject_text}` no value of `{name}`, which "
+                    f"the words of `{standing.verdict}` tell",
+                    (decl.position,),
+                    "derive `value` wherever the verdict is derived, or change its words",
+                )
+            )
     for name in sorted({n for n in names if names.count(n) > 1}):
         findings.append(
             Finding(

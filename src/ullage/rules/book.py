@@ -13,9 +13,9 @@ from clingo import ast
 from clingo.core import MessageCode
 
 from ullage.declarations import Declarations
-from ullage.findings import Finding, Position, Severity, UsageError, listed
+from ullage.findings import Finding, Position, Severity, UsageError, errors_of, listed
 from ullage.rules import docstrings, graph
-from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate
+from ullage.rules.docstrings import RESERVED, LawDecl, Predicate
 from ullage.rules.inference import TypedRule, infer
 from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
 from ullage.rules.terms import Aggregate, Atom, Conditional, Literal, Rule, Var, variables
@@ -88,7 +88,8 @@ def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
 
 
 def _book(files: list[RuleFile], declarations: Declarations, findings: list[Finding]) -> RuleBook:
-    predicates, laws, found = _declared(files, declarations)
+    refused = {p.file for f in findings for p in f.positions}
+    predicates, laws, broken, found = _declared(files, declarations)
     findings += found
     subject_rules: list[Rule] = []
     for law in laws.values():
@@ -100,7 +101,7 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
         SUBJECT + law.name: Predicate(SUBJECT + law.name, law.arguments, law.doc, law.position)
         for law in laws.values()
     }
-    vocabulary = Vocabulary(declarations, predicates | helpers, laws)
+    vocabulary = Vocabulary(declarations, predicates | helpers, laws, broken)
     book = RuleBook(vocabulary, files, findings=findings)
     rules = [r for f in files for r in f.rules]
     for rule in [*rules, *subject_rules]:
@@ -112,19 +113,26 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
             book.rules.append(typed)
     subjects = [u.atom for r in subject_rules for u in graph.uses(r.body)]
     findings += graph.check_constructors(rules, declarations, predicates, laws)
-    findings += graph.check_readers(rules, predicates, subjects)
+    # A rule that was refused may be the one that derives, or reads.
+    if not refused:
+        findings += graph.check_readers(rules, predicates, subjects)
     findings += graph.check_recursion(rules, declarations)
     findings += graph.check_labels(rules)
     for file in files:
         findings += check_safety(file)
-        findings += _check_header(file, vocabulary)
+    faulty = {p.file for f in errors_of(findings) for p in f.positions}
+    for file in files:
+        if file.path not in faulty:
+            findings += _check_header(file)
     findings += _missing_labels(rules)
     return book
 
 
 def _declared(
     files: Iterable[RuleFile], declarations: Declarations
-) -> tuple[dict[str, Predicate], dict[str, LawDecl], list[Finding]]:
+) -> tuple[dict[str, Predicate], dict[str, LawDecl], frozenset[str], list[Finding]]:
+    """The declared predicates and laws, and the names whose docstring cannot be read."""
+    broken: set[str] = set()
     predicates: dict[str, Predicate] = {}
     laws: dict[str, LawDecl] = {}
     findings: list[Finding] = []
@@ -133,6 +141,7 @@ def _declared(
             declared, found = docstrings.parse(docstring, declarations)
             findings += found
             if declared is None:
+                broken.add(docstrings.signature_name(docstring))
                 continue
             finding = _clash(declared, predicates, laws, declarations)
             if finding is not None:
@@ -141,7 +150,7 @@ def _declared(
                 laws[declared.name] = declared
             else:
                 predicates[declared.name] = declared
-    return predicates, laws, findings
+    return predicates, laws, frozenset(broken), findings
 
 
 def _clash(
@@ -151,9 +160,12 @@ def _clash(
     declarations: Declarations,
 ) -> Finding | None:
     name, at = declared.name, declared.position
-    if name in BUILTIN:
+    if name in RESERVED:
         return Finding(
-            "duplicate-predicate", f"`{name}` is every law's, and declared by none", (at,)
+            "duplicate-predicate",
+            f"`{name}` is every law's, and declared by none",
+            (at,),
+            "choose another name",
         )
     if isinstance(declared, Predicate) and name in declarations.tables:
         table = dataclasses.replace(declarations.tables[name].position, note="declares the table")
@@ -250,7 +262,7 @@ def check_safety(file: RuleFile) -> list[Finding]:
     return findings
 
 
-def _check_header(file: RuleFile, vocabulary: Vocabulary) -> list[Finding]:
+def _check_header(file: RuleFile) -> list[Finding]:
     """The header says what the file reads and derives, and says it truly."""
     if not file.rules:
         return []
@@ -280,7 +292,8 @@ def _check_header(file: RuleFile, vocabulary: Vocabulary) -> list[Finding]:
         for pair, what in ((wanted[word] - said, "does not name"), (said - wanted[word], "names")):
             if pair:
                 shown = listed([f"{n}/{a}" for n, a in sorted(pair)])
-                more = "" if what == "does not name" else ", which the file has not as such"
+                verb = "read" if word == "Input" else "derive"
+                more = "" if what == "does not name" else f", which the file does not {verb}"
                 findings.append(
                     Finding(
                         "bad-header",
@@ -321,7 +334,7 @@ def query_rule(
     if not findings:
         findings = check_safety(file)
     if findings:
-        return None, (), [_up(f) for f in findings]
+        return None, (), [from_query(f) for f in findings]
     rule = file.rules[0]
     found: dict[str, Var] = {}
     for literal in rule.body:
@@ -330,13 +343,13 @@ def query_rule(
                 found.setdefault(variable.name, variable)
     probe, findings = infer(rule, _with_query(book.vocabulary, "query", ()))
     if probe is None:
-        return None, (), [_up(f) for f in findings]
+        return None, (), [from_query(f) for f in findings]
     columns = tuple((n, probe.variables[n]) for n in found)
     head = Atom(QUERY, tuple(found.values()), rule.position)
     typed, findings = infer(
         dataclasses.replace(rule, head=head), _with_query(book.vocabulary, QUERY, columns)
     )
-    return typed, columns, [_up(f) for f in findings]
+    return typed, columns, [from_query(f) for f in findings]
 
 
 def _with_query(
@@ -346,7 +359,7 @@ def _with_query(
     return dataclasses.replace(vocabulary, predicates={**vocabulary.predicates, name: predicate})
 
 
-def _up(finding: Finding) -> Finding:
+def from_query(finding: Finding) -> Finding:
     """A finding with its lines counted from the body's first."""
     positions = tuple(
         dataclasses.replace(p, line=max(1, p.line - 1)) if p.file == QUERY_FILE else p

@@ -12,8 +12,11 @@ from ullage.results import StandingClass
 from ullage.rules.syntax import Docstring
 from ullage.sorts import CountSort, ExactSort, Sort, TupleSort
 
-BUILTIN = {"standing": 3, "reason": 3, "obligation": 3, "value": 4, "plan": 4}
+BUILTIN = {"standing": 3, "reason": 3, "obligation": 3, "value": 4}
 """The predicates that every law may derive, with their arity."""
+
+RESERVED = frozenset({*BUILTIN, "plan"})
+"""Names that no docstring may declare."""
 
 _SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_']*)\s*(?:\(\s*([^()]*?)\s*\))?")
 _NAME = re.compile(r"_*[A-Z][A-Za-z0-9_']*")
@@ -328,3 +331,9 @@ def _terms(entries: Iterable[tuple[int, str]], declarations: Declarations) -> di
                 )
         found[name] = TermDecl(name, declared, words or "")
     return found
+
+
+def signature_name(docstring: Docstring) -> str:
+    """The name that a docstring is about, as far as it can be told."""
+    match = re.match(r"\s*(\w+)", docstring.text)
+    return match.group(1) if match else ""

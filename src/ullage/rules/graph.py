@@ -330,8 +330,9 @@ def check_labels(rules: Iterable[Rule]) -> list[Finding]:
             findings.append(
                 Finding(
                     "bad-label",
-                    f"the label speaks of {listed(missing)}, which the rule has not",
+                    f"the label speaks of {listed(missing)}, which are not in the rule",
                     (rule.label.position,),
+                    "a label names variables of its rule",
                 )
             )
     return findings

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ullage.findings import Finding, Position, similar
+from ullage.findings import Finding, Position, counted, similar
 from ullage.rules import arithmetic
 from ullage.rules.terms import (
     Aggregate,
@@ -30,7 +31,7 @@ from ullage.rules.terms import (
     names,
     variables,
 )
-from ullage.rules.vocabulary import Place, Vocabulary, members
+from ullage.rules.vocabulary import FOLLOWS, Place, Vocabulary, members
 from ullage.sorts import (
     BOOL,
     COUNT,
@@ -89,7 +90,7 @@ def infer(rule: Rule, vocabulary: Vocabulary) -> tuple[TypedRule | None, list[Fi
 def _causes(findings: list[Finding]) -> list[Finding]:
     """The findings without those that follow from another: a term next to it has no sort, too."""
     causes = [f for f in findings if f.code not in ("unsorted-variable", "unsorted-term")]
-    return causes or findings
+    return [f for f in causes or findings if f is not FOLLOWS]
 
 
 def shown(name: str) -> str:
@@ -379,8 +380,10 @@ class _Inference:
             elif len(declared) != len(term.args):
                 self.find(
                     "wrong-arity",
-                    f"`{term.name}` takes {len(declared)} arguments, not {len(term.args)}",
+                    f"`{term.name}` takes {counted(len(declared), 'argument')}, "
+                    f"not {len(term.args)}",
                     term.position,
+                    f"it is declared as `{_form(term.name, declared)}`",
                 )
             else:
                 for arg, (_, item) in zip(term.args, declared, strict=True):
@@ -472,6 +475,10 @@ class _Inference:
                 "only equal units add; a product or quotient needs a ratio, a count or a rate",
             )
         return result
+
+
+def _form(name: str, declared: Sequence[tuple[str, Sort]]) -> str:
+    return f"{name}({', '.join(a for a, _ in declared)})" if declared else name
 
 
 def _unit(sort: ExactSort) -> str:

@@ -118,10 +118,11 @@ def _quotient(value: int) -> Symbol:
 def decode(symbol: Symbol) -> Fraction:
     """The value of an exact number's term."""
     arguments = symbol.arguments
-    t, h, m, n = (a.number for a in arguments[:4])
-    whole = ((t * BASE + h) * BASE + m) * BASE + n
+    t, h, m, n = [a.number for a in arguments[:4]]
+    units = (t * BASE + h) * BASE + m
     if len(arguments) == 4 or arguments[4].type == SymbolType.Number:
-        return Fraction(whole, BASE)
+        return Fraction(units * BASE + n, BASE) if n else Fraction(units)
+    whole = units * BASE + n
     quotients = []
     tail = arguments[4]
     while tail.type == SymbolType.Function:

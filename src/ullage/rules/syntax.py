@@ -15,7 +15,7 @@ from clingo import ast
 from clingo.core import MessageCode
 from clingo.symbol import SymbolType
 
-from ullage.findings import Finding, Position
+from ullage.findings import Finding, Position, counted
 from ullage.rules.terms import (
     FLIPPED,
     Aggregate,
@@ -117,6 +117,15 @@ class _Reader:
         self.lines = [line.encode() for line in text.split("\n")]
         self.fresh = 0
 
+    def unclosed(self) -> Position | None:
+        """Where a block comment or a string begins that nothing closes."""
+        text = b"\n".join(self.lines).decode(errors="replace")
+        for match in _SKIP.finditer(text):
+            if match.group().startswith("%*") and not match.group().endswith("*%"):
+                return _place(self.path, text, match.start())
+        quote = _blank(text).find('"')
+        return _place(self.path, text, quote) if quote >= 0 else None
+
     def position(self, node: ast.AST) -> Position:
         return self.place(node.location.begin)
 
@@ -213,7 +222,10 @@ class _Reader:
             )
         if len(args) != _CALLS[name]:
             raise _Refused(
-                "unknown-function", f"`@{name}` takes {_CALLS[name]} arguments, not {len(args)}", at
+                "unknown-function",
+                f"`@{name}` takes {counted(_CALLS[name], 'argument')}, not {len(args)}",
+                at,
+                f"write `@{name}({', '.join('AB'[: _CALLS[name]])})`",
             )
         return Op(name, args, at)
 
@@ -338,7 +350,7 @@ class _Reader:
                 "forbidden-head",
                 f"the head `{self.source(head)}` chooses, and a law has one answer set",
                 at,
-                "choices belong in `rules/search/`",
+                "derive each alternative by a rule of its own",
             )
         if int(head.sign):
             raise _Refused("forbidden-head", "a head may not be negated", at)
@@ -380,11 +392,23 @@ def parse_label(comment: str, at: Position) -> Label | Finding:
     if text.count("%") != len(args):
         return Finding(
             "bad-label",
-            f"the label has {text.count('%')} places and {len(args)} arguments",
+            f"the label has {counted(text.count('%'), 'place')} and "
+            f"{counted(len(args), 'argument')}",
             (at,),
             "each `%` stands for one argument",
         )
     return Label(text, args, at)
+
+
+def _said(message: str) -> str:
+    """clingo's account of a syntax error, without the list of what it would have taken."""
+    match = re.search(r"unexpected (.+?)(?:, expecting .*)?$", " ".join(message.split()))
+    if match is None:
+        return "the text is no rule"
+    what = match.group(1)
+    if what in ("<EOF>", "EOF"):
+        return "the file ends inside a rule"
+    return f"an unexpected `{what.strip('<>')}`"
 
 
 def clingo_findings(messages: Sequence[str], code: str, reader: _Reader | None) -> list[Finding]:
@@ -397,15 +421,21 @@ def clingo_findings(messages: Sequence[str], code: str, reader: _Reader | None) 
         file, line, column, _, _, severity, text = match.groups()
         if severity in ("info", "note"):
             continue
-        first = " ".join(text.split("\n", 1)[0].replace("syntax error, ", "").split())
+        first = _said(text.split("\n", 1)[0])
         column_number = int(column)
         if reader is not None and int(line) <= len(reader.lines):
             raw = reader.lines[int(line) - 1][: column_number - 1]
             column_number = len(raw.decode(errors="replace")) + 1
-        help = ""
-        if "<IDENTIFIER>" in first or "unexpected" in first:
+        place = Position(file, int(line), column_number)
+        if reader is not None and "lexer" in text and (opening := reader.unclosed()) is not None:
+            found.append(
+                Finding(
+                    code, "this comment or text has no end", (opening,), 'close it: `*%` or `"`'
+                )
+            )
+        else:
             help = "a rule is `head :- body.`; look at the end of the line before, too"
-        found.append(Finding(code, first, (Position(file, int(line), column_number),), help))
+            found.append(Finding(code, first, (place,), help))
     return found
 
 
@@ -495,6 +525,7 @@ def _comment(
         if isinstance(parsed, Label):
             return parsed
         findings.append(parsed)
+        return Label("", (), at)
     elif header := _HEADER.match(value):
         word, rest = header.groups()
         if word in result.header:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from ullage.declarations import Declarations, Table
-from ullage.findings import Finding, Position, listed, similar
+from ullage.findings import Finding, Position, counted, listed, similar
 from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate, TermDecl
 from ullage.rules.terms import Atom, Fun
 from ullage.sorts import COUNT, ClosedSort, FormsSort, Sort, TupleSort
@@ -17,8 +17,9 @@ _SHAPES = {
     "reason": "reason(law, Subject, Term)",
     "obligation": "obligation(law, Subject, Term)",
     "value": "value(law, Subject, name, Quantity)",
-    "plan": "plan(plan, Subject, name, Value)",
 }
+
+FOLLOWS = Finding("", "follows from a broken declaration, which has a finding of its own")
 
 Slot = tuple[str, ...]
 """Where a value stands: a predicate, then column, law or argument, then the path inside terms."""
@@ -39,6 +40,8 @@ class Vocabulary:
     declarations: Declarations
     predicates: Mapping[str, Predicate]
     laws: Mapping[str, LawDecl] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
+    """Names whose docstring cannot be read: what uses them is not to blame."""
 
     def known(self) -> list[str]:
         """Every predicate's name."""
@@ -52,6 +55,8 @@ class Vocabulary:
         if atom.name in BUILTIN:
             return self._builtin(atom)
         predicate = self.predicates.get(atom.name)
+        if predicate is None and atom.name in self.broken:
+            return FOLLOWS
         if predicate is None:
             return Finding(
                 "undeclared-predicate",
@@ -64,7 +69,7 @@ class Vocabulary:
             shown = ", ".join(a for a, _ in predicate.arguments)
             return _arity(
                 atom,
-                str(predicate.arity),
+                counted(predicate.arity, "argument"),
                 predicate.position,
                 f"it is declared as `{atom.name}({shown})`",
             )
@@ -77,7 +82,7 @@ class Vocabulary:
         if len(atom.args) != 3:
             return _arity(
                 atom,
-                "1 (a row) or 3 (a row's column)",
+                "one argument for a row, or three for a row's column",
                 table.position,
                 f"write `{atom.name}(Key)` or `{atom.name}(Key, column, Value)`",
             )
@@ -95,12 +100,7 @@ class Vocabulary:
                 f"table `{table.name}` has no column `{column}`",
                 (
                     atom.args[1].position,
-                    Position(
-                        table.position.file,
-                        table.position.line,
-                        table.position.column,
-                        "declares its columns",
-                    ),
+                    replace(table.position, note="declares its columns"),
                 ),
                 help,
             )
@@ -110,11 +110,13 @@ class Vocabulary:
     def _builtin(self, atom: Atom) -> tuple[Place, ...] | Finding:
         arity = BUILTIN[atom.name]
         if len(atom.args) != arity:
-            return _arity(atom, str(arity), None, f"write `{_SHAPES[atom.name]}`")
+            return _arity(atom, counted(arity, "argument"), None, f"write `{_SHAPES[atom.name]}`")
         name = _word(atom, 0, "a law's name")
         if isinstance(name, Finding):
             return name
         law = self.laws.get(name)
+        if law is None and name in self.broken:
+            return FOLLOWS
         if law is None:
             return Finding(
                 "unknown-law",
@@ -125,16 +127,16 @@ class Vocabulary:
         subject = Place(law.subject_sort, (name, "subject"))
         first = Place(None, ())
         if atom.name == "standing":
-            verdicts = ClosedSort(f"verdict of {name}", "", tuple(law.verdicts))
+            verdicts = ClosedSort(f"verdict of `{name}`", "", tuple(law.verdicts))
             return (first, subject, Place(verdicts, ()))
         if atom.name == "reason":
             return (
                 first,
                 subject,
-                Place(_forms(f"reason of {name}", law.reasons), (name, "reason")),
+                Place(_forms(f"reason of `{name}`", law.reasons), (name, "reason")),
             )
         if atom.name == "obligation":
-            forms = _forms(f"obligation of {name}", law.obligations)
+            forms = _forms(f"obligation of `{name}`", law.obligations)
             return (first, subject, Place(forms, (name, "obligation")))
         value = _word(atom, 2, "a value's name")
         if isinstance(value, Finding):
@@ -143,7 +145,7 @@ class Vocabulary:
             return Finding(
                 "undeclared-value",
                 f"the law `{name}` declares no value `{value}`",
-                (atom.args[2].position, law.position),
+                (atom.args[2].position, replace(law.position, note="declares the law's values")),
                 similar(value, law.values, "value"),
             )
         return (first, subject, Place(None, ()), Place(law.values[value], (name, "value", value)))
@@ -169,10 +171,10 @@ def _word(atom: Atom, index: int, what: str) -> str | Finding:
 def _arity(atom: Atom, wanted: str, declared: Position | None, help: str) -> Finding:
     positions: tuple[Position, ...] = (atom.position,)
     if declared is not None:
-        positions += (Position(declared.file, declared.line, declared.column, "declares it"),)
+        positions += (replace(declared, note="declares it"),)
     return Finding(
         "wrong-arity",
-        f"`{atom.name}` takes {wanted} arguments, not {len(atom.args)}",
+        f"`{atom.name}` takes {wanted}, not {len(atom.args)}",
         positions,
         help,
     )

@@ -53,6 +53,11 @@ class Aggregates:
         assert sort is not None
         return sort
 
+    def _site(self, literal: Aggregate, number: int, kind: str, outside: set[str]) -> Site:
+        sorts = self.calls.typed.variables
+        arguments = tuple((n, sorts[n]) for n in sorted(outside))
+        return Site(number, kind, self.rule, arguments, self._sort(literal), literal.position)
+
     def _globals(self) -> set[str]:
         """The variables that live outside every set of the rule."""
         found = names(self.rule.head)
@@ -116,7 +121,7 @@ class Aggregates:
             return
         nothing = "#sup" if literal.function == "min" else "#inf"
         relation = f"_empty'{number}"
-        self.calls.program.empty[relation] = self.rule
+        self.calls.program.empty[relation] = self._site(literal, number, "extremum", outside)
         around = Surroundings(self.scribe.outer, self.scribe.scope)
 
         def lines() -> list[Line]:
@@ -162,7 +167,7 @@ class Aggregates:
         The total is taken in a rule that reads the collecting relation under a count, so that
         clingo has finished collecting before it asks.
         """
-        site = Site(number, "sum", self.rule, (), self._sort(literal), literal.position)
+        site = self._site(literal, number, "sum", outside)
         self.calls.found[number] = site
         element, collected, total = f"_element'{number}", f"_collected'{number}", f"_sum'{number}"
         fractions = self._fractions(literal)

@@ -28,10 +28,10 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """An expression (``call``) or a total (``sum``) that a function evaluates.
+    """An expression (``call``) or total (``sum``) that a function evaluates, or an ``extremum``.
 
-    ``arguments`` are the variables it takes, with their sorts; ``function`` maps their values (base
-    units, exact) to the value in base units of ``sort``, or None where there is none.
+    ``arguments`` are the variables it depends on, with their sorts; ``function`` maps their values
+    (base units, exact) to the value in base units of ``sort``, or None where there is none.
     """
 
     number: int
@@ -80,7 +80,7 @@ class Lowered:
     levels: Levels = field(default_factory=dict)
     ranges: list[RangeCheck] = field(default_factory=list)
     undefined: dict[str, Site] = field(default_factory=dict)
-    empty: dict[str, Rule] = field(default_factory=dict)
+    empty: dict[str, Site] = field(default_factory=dict)
 
 
 def rule_text(head: str, body: Sequence[str]) -> str:
