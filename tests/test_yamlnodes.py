@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ullage import yamlnodes
+from ullage.textfiles import files_below
 from ullage.yamlnodes import (
     MAX_DEPTH,
+    YAML_ENDINGS,
     Nodes,
     collector_paused,
     compose_document,
     is_absent,
     read_document,
-    yaml_files,
 )
 
 
@@ -207,7 +208,7 @@ def test_files_in_order_without_hidden_ones(tmp_path: Path) -> None:
     for name in ("b/x.yml", "a.yaml", "b/a.yaml", "c.txt", ".hidden.yaml", ".git/x.yaml"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    files, findings = yaml_files(tmp_path)
+    files, findings = files_below(tmp_path, YAML_ENDINGS)
     assert [f.relative_to(tmp_path).as_posix() for f in files] == ["a.yaml", "b/a.yaml", "b/x.yml"]
     assert findings == []
 
@@ -216,7 +217,7 @@ def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "f.yaml").touch()
     (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
-    assert len(yaml_files(tmp_path)[0]) == 1
+    assert len(files_below(tmp_path, YAML_ENDINGS)[0]) == 1
 
 
 @pytest.mark.parametrize("kind", ["missing", "dangling", "self", "fifo"])

@@ -37,8 +37,10 @@ from ullage.sorts import (
     shorten,
     whole_or_fraction,
 )
+from ullage.textfiles import files_below, shown_path
 from ullage.yamlnodes import (
     ABSENT,
+    YAML_ENDINGS,
     Document,
     Nodes,
     children_of,
@@ -46,8 +48,6 @@ from ullage.yamlnodes import (
     is_absent,
     kind_of,
     read_document,
-    shown_path,
-    yaml_files,
 )
 
 ROWS_FILE = "<rows>"
@@ -336,7 +336,7 @@ class _Loader:
         self._begin()
         findings_before = len(self.findings)
         self.rows_seen = 0
-        files, findings = yaml_files(folder)
+        files, findings = files_below(folder, YAML_ENDINGS)
         self.findings += findings
         for file in files:
             self.read_document(read_document(file))

@@ -70,9 +70,6 @@ class Policy:
             fact_folders = _paths(facts)
         else:
             fact_folders = [] if rows is not None else [default_facts]
-        for folder in rule_folders:
-            if not folder.is_dir():
-                raise UsageError(f"no folder `{folder}`", "name a rules folder with `--rules`")
         progress.phase("loading rules")
         declarations, findings = load_declarations(rule_folders)
         book = load_book(rule_folders, declarations)

@@ -31,7 +31,8 @@ from ullage.sorts import (
     parse_number,
     parse_scalar,
 )
-from ullage.yamlnodes import Nodes, is_absent, read_document, shown_path, yaml_files
+from ullage.textfiles import files_below, shown_path
+from ullage.yamlnodes import YAML_ENDINGS, Nodes, is_absent, read_document
 
 BUILTIN_PREDICATES = frozenset({"standing", "reason", "obligation", "value", "plan"})
 """Predicates of the engine itself; no table may take their names."""
@@ -73,7 +74,9 @@ def load_declarations(paths: Sequence[Path]) -> tuple[Declarations, list[Finding
             raise UsageError(
                 f"no folder `{shown_path(path)}`", "name a rules folder with `--rules`"
             )
-        files, findings = yaml_files(path / "tables") if (path / "tables").is_dir() else ([], [])
+        files, findings = (
+            files_below(path / "tables", YAML_ENDINGS) if (path / "tables").is_dir() else ([], [])
+        )
         reader.findings += findings
         for file in files:
             reader.read(file)

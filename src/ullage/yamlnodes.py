@@ -7,9 +7,7 @@ tree is bounded in depth and, through aliases, in size, so that a walk over it a
 from __future__ import annotations
 
 import gc
-import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,9 +18,12 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ullage.findings import Finding, Position
+from ullage.textfiles import BYTE_ORDER_MARK, decode, place_at, read_bytes, shown_path
 
 ABSENT = frozenset({"", "null", "~"})
 """Plain scalars that stand for no value; the same words in quotes are text."""
+
+YAML_ENDINGS = (".yaml", ".yml")
 
 MAX_DEPTH = 50
 """Deepest nesting of lists and mappings in one file."""
@@ -106,54 +107,15 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def shown_path(path: Path) -> str:
-    """A path as findings show it: as given, with forward slashes, always printable as UTF-8."""
-    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
-
-
-def yaml_files(folder: Path) -> tuple[list[Path], list[Finding]]:
-    """The ``*.yaml`` and ``*.yml`` files anywhere below a folder, in order of path.
-
-    Hidden names are left out. Links are followed, each folder once, so that a loop of links ends.
-    """
-    files: list[Path] = []
-    findings: list[Finding] = []
-    seen: set[tuple[int, int]] = set()
-
-    def unreadable(error: OSError) -> None:
-        findings.append(_unreadable(shown_path(Path(error.filename or folder)), error))
-
-    for base, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
-        try:
-            status = os.stat(base)
-        except OSError as error:
-            unreadable(error)
-            folders.clear()
-            continue
-        identity = (status.st_dev, status.st_ino)
-        if identity in seen:
-            folders.clear()
-            continue
-        seen.add(identity)
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
-        files += [
-            Path(base, n) for n in names if n.endswith((".yaml", ".yml")) and not n.startswith(".")
-        ]
-    return sorted(files, key=lambda f: f.as_posix()), findings
-
-
 def read_document(path: Path) -> Document:
     """The file at ``path`` as nodes; a file that cannot be read is a finding, never an exception.
 
     Codes: ``unreadable-file`` and those of ``compose_document``.
     """
+    data = read_bytes(path)
     file = shown_path(path)
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise OSError(0, "is not a regular file")
-        data = path.read_bytes()
-    except OSError as error:
-        return Document(file, None, (_unreadable(file, error),), False)
+    if isinstance(data, Finding):
+        return Document(file, None, (data,), False)
     return compose_document(data, file)
 
 
@@ -163,12 +125,10 @@ def compose_document(data: bytes, file: str) -> Document:
     Codes: ``not-utf8``, ``yaml-syntax``, ``yaml-tab``, ``yaml-tag``, ``alias-expansion``.
     Duplicate keys are for the reader of a mapping to find, see ``Nodes.entries``.
     """
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        finding = _not_utf8(data, error, file)
-        return Document(file, None, (finding,), False, data.decode("utf-8", "replace"))
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    text = decode(data, file)
+    if isinstance(text, Finding):
+        return Document(file, None, (text,), False, data.decode("utf-8", "replace"))
     try:
         root = _compose(data)
     except _TooDeep as error:
@@ -313,31 +273,6 @@ def _at(mark: Any, file: str, note: str = "") -> Position:
     return Position(file, mark.line + 1, mark.column + 1, note)
 
 
-def _place(text: str, index: int, file: str) -> Position:
-    line_start = text.rfind("\n", 0, index) + 1
-    return Position(file, text.count("\n", 0, index) + 1, index - line_start + 1)
-
-
-def _unreadable(file: str, error: OSError) -> Finding:
-    reason = (error.strerror or type(error).__name__).lower()
-    return Finding(
-        "unreadable-file",
-        f"`{file}` cannot be read: {reason}",
-        (Position(file, 1, 1),),
-        "give leave to read it, or move it out of the folder",
-    )
-
-
-def _not_utf8(data: bytes, error: UnicodeDecodeError, file: str) -> Finding:
-    before = data[: error.start].decode("utf-8")
-    return Finding(
-        "not-utf8",
-        f"byte `0x{data[error.start]:02x}` is not UTF-8 text",
-        (_place(before, len(before), file),),
-        "save the file as UTF-8",
-    )
-
-
 def _syntax_finding(error: yaml.YAMLError, text: str, file: str) -> Finding:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return _control_finding(text, file)
@@ -459,7 +394,7 @@ def _control_finding(text: str, file: str) -> Finding:
     return Finding(
         "yaml-syntax",
         f"control character `U+{ord(match.group()):04X}` stands in the text",
-        (_place(text, match.start(), file),),
+        (place_at(text, match.start(), file),),
         "delete the character",
     )
 
@@ -471,7 +406,7 @@ def _tab_lines(text: str, index: int, file: str, certain: bool) -> list[Position
     lead = indent.group() if indent is not None else ""
     if not ("\t" in lead and (certain or index <= start + len(lead))):
         return []
-    here = _place(text, start + lead.index("\t"), file)
+    here = place_at(text, start + lead.index("\t"), file)
     others = (
         Position(file, number, line.index("\t") + 1)
         for number, line in enumerate(text.split("\n"), start=1)

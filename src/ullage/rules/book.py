@@ -13,7 +13,7 @@ from clingo import ast
 from clingo.core import MessageCode
 
 from ullage.declarations import Declarations
-from ullage.findings import Finding, Position, Severity, UsageError, errors_of, listed
+from ullage.findings import Finding, Position, Severity, errors_of, listed
 from ullage.rules import docstrings, graph
 from ullage.rules.docstrings import RESERVED, LawDecl, Predicate
 from ullage.rules.inference import TypedRule, infer
@@ -21,6 +21,7 @@ from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
 from ullage.rules.terms import Aggregate, Atom, Conditional, Literal, Rule, Var, variables
 from ullage.rules.vocabulary import Vocabulary
 from ullage.sorts import Sort
+from ullage.textfiles import files_below, shown_path
 
 SUBJECT = "_subject'"
 """What begins the name of the predicate that holds a law's subjects."""
@@ -50,19 +51,24 @@ class RuleBook:
 
 def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
     """The law files of rules folders, in a fixed order; searches are not run, and said so."""
-    laws, findings = [], []
+    laws: list[Path] = []
+    findings: list[Finding] = []
     for folder in folders:
         if not folder.is_dir():
-            raise UsageError(f"no folder `{folder}`", "name a rules folder with `--rules`")
-        for path in sorted(p for p in folder.rglob("*.lp") if p.is_file()):
+            raise UsageError(
+                f"no folder `{shown_path(folder)}`", "name a rules folder with `--rules`"
+            )
+        files, found = files_below(folder, (".lp",))
+        findings += found
+        for path in files:
             if path.relative_to(folder).parts[0] != "search":
                 laws.append(path)
                 continue
             findings.append(
                 Finding(
                     "search-not-run",
-                    f"`{path}` is a search, and this version runs laws only",
-                    (Position(str(path), 1, 1),),
+                    f"`{shown_path(path)}` is a search, and this version runs laws only",
+                    (Position(shown_path(path), 1, 1),),
                     "keep searches outside the rules folder",
                 )
             )
@@ -70,7 +76,7 @@ def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
 
 
 def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
-    """Read every law below the folders. Raises UsageError where a folder is missing."""
+    """Read every law below the folders, which must exist."""
     files = []
     paths, findings = rule_files(folders)
     for path in paths:
@@ -78,7 +84,7 @@ def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
         files.append(file)
         findings += found
     if not files:
-        places = tuple(Position(str(f), 1, 1) for f in folders)
+        places = tuple(Position(shown_path(f), 1, 1) for f in folders)
         findings.append(
             Finding(
                 "no-rules", "no law stands below the rules folder", places, "write a `.lp` file"

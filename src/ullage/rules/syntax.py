@@ -37,6 +37,7 @@ from ullage.rules.terms import (
     Tup,
     Var,
 )
+from ullage.textfiles import decode, place_at, read_bytes, shown_path
 
 _COMPARE = {0: ">", 1: "<", 2: "<=", 3: ">=", 4: "!=", 5: "="}
 _BINARY = {3: "+", 4: "-", 5: "*", 6: "/", 7: "\\"}
@@ -122,9 +123,9 @@ class _Reader:
         text = b"\n".join(self.lines).decode(errors="replace")
         for match in _SKIP.finditer(text):
             if match.group().startswith("%*") and not match.group().endswith("*%"):
-                return _place(self.path, text, match.start())
+                return place_at(text, match.start(), self.path)
         quote = _blank(text).find('"')
-        return _place(self.path, text, quote) if quote >= 0 else None
+        return place_at(text, quote, self.path) if quote >= 0 else None
 
     def position(self, node: ast.AST) -> Position:
         return self.place(node.location.begin)
@@ -441,28 +442,11 @@ def clingo_findings(messages: Sequence[str], code: str, reader: _Reader | None) 
 
 def parse_file(path: Path) -> tuple[RuleFile, list[Finding]]:
     """Read one file of rules."""
-    name = str(path)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        finding = Finding(
-            "unreadable-file",
-            f"cannot read `{name}`: {error.strerror or error}",
-            (Position(name, 1, 1),),
-        )
-        return RuleFile(name, ""), [finding]
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = error.start - data.rfind(b"\n", 0, error.start)
-        finding = Finding(
-            "not-utf8",
-            f"byte {data[error.start]:#04x} is no UTF-8 text",
-            (Position(name, line, column),),
-            "save the file as UTF-8",
-        )
-        return RuleFile(name, ""), [finding]
+    name = shown_path(path)
+    data = read_bytes(path)
+    text = data if isinstance(data, Finding) else decode(data, name)
+    if isinstance(text, Finding):
+        return RuleFile(name, ""), [text]
     return parse_text(name, text)
 
 
@@ -472,8 +456,8 @@ def parse_text(name: str, text: str) -> tuple[RuleFile, list[Finding]]:
     reader = _Reader(name, text)
     findings: list[Finding] = []
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        return result, [Finding("rule-syntax", "a NUL character", (Position(name, line, 1),))]
+        place = place_at(text, text.index("\0"), name)
+        return result, [Finding("rule-syntax", "a NUL character", (place,), "take it out")]
     forbidden = _directives(name, text)
     if forbidden:
         return result, forbidden
@@ -557,7 +541,7 @@ def _directives(name: str, text: str) -> list[Finding]:
         Finding(
             "forbidden-statement",
             _SAID[m.group(1)][0],
-            (_place(name, text, m.start(1) - 1),),
+            (place_at(text, m.start(1) - 1, name),),
             _SAID[m.group(1)][1],
         )
         for m in _DIRECTIVE.finditer(blanked)
@@ -569,7 +553,7 @@ def _directives(name: str, text: str) -> list[Finding]:
             Finding(
                 "rule-syntax",
                 f"the character `{odd.group()}` outside a string or comment",
-                (_place(name, text, odd.start()),),
+                (place_at(text, odd.start(), name),),
                 "names and variables are ASCII; put other text in double quotes",
             )
         )
@@ -577,11 +561,6 @@ def _directives(name: str, text: str) -> list[Finding]:
 
 
 _OUTSIDE_ASCII = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
-
-
-def _place(name: str, text: str, offset: int) -> Position:
-    line = text.count("\n", 0, offset) + 1
-    return Position(name, line, offset - text.rfind("\n", 0, offset))
 
 
 _SKIP = re.compile(r'"(?:[^"\\\n]|\\.)*"|%\*.*?\*%|%[^\n]*', re.S)

@@ -1,0 +1,85 @@
+"""Files of a policy as text: found below folders, read whole, and placed character by character."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from ullage.findings import Finding, Position
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def shown_path(path: Path) -> str:
+    """A path as findings show it: as given, with forward slashes, always printable as UTF-8."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
+
+
+def files_below(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], list[Finding]]:
+    """The files of these endings anywhere below a folder, in order of path.
+
+    Hidden names are left out. Links are followed, each folder once, so that a loop of links ends.
+    """
+    files: list[Path] = []
+    findings: list[Finding] = []
+    seen: set[tuple[int, int]] = set()
+
+    def unreadable(error: OSError) -> None:
+        findings.append(_unreadable(shown_path(Path(error.filename or folder)), error))
+
+    for base, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+        try:
+            status = os.stat(base)
+        except OSError as error:
+            unreadable(error)
+            folders.clear()
+            continue
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            folders.clear()
+            continue
+        seen.add(identity)
+        folders[:] = sorted(f for f in folders if not f.startswith("."))
+        files += [Path(base, n) for n in names if n.endswith(endings) and not n.startswith(".")]
+    return sorted(files, key=lambda f: f.as_posix()), findings
+
+
+def read_bytes(path: Path) -> bytes | Finding:
+    """What a file holds, or the finding ``unreadable-file``."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(0, "it is no regular file")
+        return path.read_bytes()
+    except OSError as error:
+        return _unreadable(shown_path(path), error)
+
+
+def decode(data: bytes, file: str) -> str | Finding:
+    """Bytes as text, without a byte order mark, or the finding ``not-utf8``."""
+    try:
+        return data.removeprefix(BYTE_ORDER_MARK).decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = error.object[: error.start].decode("utf-8")
+        return Finding(
+            "not-utf8",
+            f"byte `0x{error.object[error.start]:02x}` is not UTF-8 text",
+            (place_at(before, len(before), file),),
+            "save the file as UTF-8",
+        )
+
+
+def place_at(text: str, index: int, file: str) -> Position:
+    """The position of a character of a text."""
+    line_start = text.rfind("\n", 0, index) + 1
+    return Position(file, text.count("\n", 0, index) + 1, index - line_start + 1)
+
+
+def _unreadable(file: str, error: OSError) -> Finding:
+    reason = (error.strerror or type(error).__name__).lower()
+    return Finding(
+        "unreadable-file",
+        f"`{file}` cannot be read: {reason}",
+        (Position(file, 1, 1),),
+        "give leave to read it, or move it out of the folder",
+    )
