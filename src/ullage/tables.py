@@ -74,9 +74,9 @@ def load_declarations(paths: Sequence[Path]) -> tuple[Declarations, list[Finding
             raise UsageError(
                 f"no folder `{shown_path(path)}`", "name a rules folder with `--rules`"
             )
-        files, findings = (
-            files_below(path / "tables", YAML_ENDINGS) if (path / "tables").is_dir() else ([], [])
-        )
+        if not (path / "tables").is_dir():
+            continue
+        files, findings = files_below(path / "tables", YAML_ENDINGS)
         reader.findings += findings
         for file in files:
             reader.read(file)

@@ -54,10 +54,6 @@ def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
     laws: list[Path] = []
     findings: list[Finding] = []
     for folder in folders:
-        if not folder.is_dir():
-            raise UsageError(
-                f"no folder `{shown_path(folder)}`", "name a rules folder with `--rules`"
-            )
         files, found = files_below(folder, (".lp",))
         findings += found
         for path in files:
