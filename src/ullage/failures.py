@@ -11,13 +11,14 @@ import clingo
 from clingo.core import MessageCode
 from clingo.symbol import Symbol
 
-from ullage.findings import Finding, Position
+from ullage.findings import Finding, Position, listed
 from ullage.results import Quantity, value_text
 from ullage.rules import numbers
 from ullage.rules.book import QUERY
 from ullage.rules.inference import shown
 from ullage.rules.lowering import Lowered, Site
-from ullage.rules.terms import Rule
+from ullage.rules.lowering.scribe import is_temp
+from ullage.rules.terms import Rule, Var, variables
 from ullage.sorts import CountSort, ExactSort, Sort
 
 DIVIDES_BY_ZERO = "divides by zero"
@@ -41,14 +42,14 @@ def from_clingo(
         rule = lowered.lines[number].rule if 0 <= number < len(lowered.lines) else None
         places = (rule.position,) if rule is not None else ()
         if "unsafe variables" in message:
-            found = {shown(v) for v in re.findall(r"note: '([A-Za-z_]\w*)", message)}
-            variables = sorted(v for v in found if v != "E")
-            what = " and ".join(f"`{v}`" for v in variables) or "a variable"
+            lowered_names = re.findall(r"note: '(.+?)' is unsafe", message)
+            found = {shown(v) for v in lowered_names if not is_temp(v)}
+            named = _variables(rule, found) if rule is not None else []
             findings.append(
                 Finding(
                     "unsafe-variable",
-                    f"nothing but arithmetic binds {what}",
-                    places,
+                    f"nothing but arithmetic binds {listed([v.name for v in named])}",
+                    tuple(v.position for v in named) or places,
                     "let an atom of the body hold it",
                 )
             )
@@ -59,6 +60,16 @@ def from_clingo(
     if not findings:
         findings.append(Finding("not-grounded", f"the rules cannot be grounded: {said}"))
     return findings
+
+
+def _variables(rule: Rule, wanted: set[str]) -> list[Var]:
+    """Where each of these variables stands first in a rule."""
+    found: dict[str, Var] = {}
+    for item in (rule.head, *rule.body):
+        for variable in variables(item):
+            if variable.name in wanted:
+                found.setdefault(variable.name, variable)
+    return list(found.values())
 
 
 def failures(

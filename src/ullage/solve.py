@@ -36,7 +36,7 @@ class _Context:
         self.flags = flags
         self.fractions: set[int] = set()
         self.undefined: dict[int, dict[str, str]] = defaultdict(dict)
-        self.rows: dict[int, list[str]] = defaultdict(list)
+        self.rows: dict[int, dict[str, str]] = defaultdict(dict)
         for site in lowered.sites.values():
             if site.kind == "call":
                 setattr(self, f"call{site.number}", self._call(site))
@@ -54,9 +54,9 @@ class _Context:
             value = function([d(s) for d, s in zip(decoders, symbols, strict=True)])
             result = self._encoded(site, value, symbols)
             if result:
-                self.rows[site.number].append(
-                    f"_call'{site.number}({','.join(map(str, [*symbols, *result]))})."
-                )
+                arguments = ",".join(map(str, symbols))
+                row = f"_call'{site.number}({','.join(map(str, [*symbols, *result]))})."
+                self.rows[site.number][arguments] = row
             return result
 
         return call
@@ -75,7 +75,7 @@ class _Context:
         def total(group: Symbol) -> list[Symbol]:
             result = self._encoded(site, totals.get(group, Fraction(0)), (group,))
             if result:
-                self.rows[site.number].append(f"_sum'{site.number}({group},{result[0]}).")
+                self.rows[site.number][str(group)] = f"_sum'{site.number}({group},{result[0]})."
             return result
 
         return collect, total
@@ -93,10 +93,7 @@ class _Context:
         if not numbers.in_range(value):
             return self._without(site, symbols, f"leaves the exact range of `{site.sort.name}`")
         if site.number in self.flags.fractions:
-            try:
-                return [numbers.fraction_symbol(value)]
-            except OverflowError:
-                return self._without(site, symbols, "is a fraction too fine to hold")
+            return [numbers.fraction_symbol(value)]
         if numbers.level(value) == numbers.FRACTION:
             self.fractions.add(site.number)
             return []
@@ -178,7 +175,9 @@ def program_text(lowered: Lowered, facts: Iterable[str], context: _Context) -> s
         if line.site is None:
             parts.append(line.text)
         elif line.relation:
-            parts += sorted(context.rows[line.site]) or [f"#defined {line.relation}/{line.arity}."]
+            parts += sorted(context.rows[line.site].values()) or [
+                f"#defined {line.relation}/{line.arity}."
+            ]
     return "\n".join(parts) + "\n"
 
 

@@ -17,6 +17,7 @@ from ullage.findings import Finding, Position, Severity, errors_of, listed
 from ullage.rules import docstrings, graph
 from ullage.rules.docstrings import RESERVED, LawDecl, Predicate
 from ullage.rules.inference import TypedRule, infer
+from ullage.rules.recursion import check_recursion
 from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
 from ullage.rules.terms import Aggregate, Atom, Conditional, Literal, Rule, Var, variables
 from ullage.rules.vocabulary import Vocabulary
@@ -79,7 +80,7 @@ def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
         file, found = parse_file(path)
         files.append(file)
         findings += found
-    if not files:
+    if not any(f.rules for f in files) and not findings:
         places = tuple(Position(shown_path(f), 1, 1) for f in folders)
         findings.append(
             Finding(
@@ -106,8 +107,12 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
     vocabulary = Vocabulary(declarations, predicates | helpers, laws, broken)
     book = RuleBook(vocabulary, files, findings=findings)
     rules = [r for f in files for r in f.rules]
+    unsafe = [f for file in files for f in check_safety(file)]
+    findings += unsafe
     for rule in [*rules, *subject_rules]:
         typed, found = infer(rule, vocabulary)
+        if any(_inside(f, rule) for f in unsafe):
+            found = [f for f in found if not f.code.startswith("unsorted-")]
         if rule.head.name.startswith(SUBJECT):
             found = [_at_law(f, laws[rule.head.name.removeprefix(SUBJECT)]) for f in found]
         findings += found
@@ -118,16 +123,20 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
     # A rule that was refused may be the one that derives, or reads.
     if not refused:
         findings += graph.check_readers(rules, predicates, subjects)
-    findings += graph.check_recursion(rules, declarations)
+    findings += check_recursion(rules, declarations)
     findings += graph.check_labels(rules)
-    for file in files:
-        findings += check_safety(file)
     faulty = {p.file for f in errors_of(findings) for p in f.positions}
     for file in files:
         if file.path not in faulty:
             findings += _check_header(file)
     findings += _missing_labels(rules)
     return book
+
+
+def _inside(finding: Finding, rule: Rule) -> bool:
+    """Whether a finding stands in a rule."""
+    at, place = rule.position, finding.positions[0]
+    return place.file == at.file and at.line <= place.line <= at.line + rule.lines
 
 
 def _declared(

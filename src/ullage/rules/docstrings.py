@@ -18,10 +18,10 @@ BUILTIN = {"standing": 3, "reason": 3, "obligation": 3, "value": 4}
 RESERVED = frozenset({*BUILTIN, "plan"})
 """Names that no docstring may declare."""
 
-_SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_']*)\s*(?:\(\s*([^()]*?)\s*\))?")
-_NAME = re.compile(r"_*[A-Z][A-Za-z0-9_']*")
+_SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_]*)\s*(?:\(\s*([^()]*?)\s*\))?")
+_NAME = re.compile(r"_*[A-Z][A-Za-z0-9_]*")
 _SECTION = re.compile(r"(Args|Subjects|Verdicts|Reasons|Obligations|Values|Frontier):\s*(.*)")
-_LIKE_SECTION = re.compile(r"([A-Z][a-z]+):\s*")
+_LIKE_SECTION = re.compile(r"([A-Z][a-z]+):.*")
 _ARG = re.compile(r"-\s*(\w+)\s*:\s*(\([^()]*\)|\w+)\s*(.*)")
 _VERDICT = re.compile(r"-\s*([a-z]\w*)\s*\[\s*(\w+)\s*\]\s*(?::\s*(.*))?")
 _TERM = re.compile(r"-\s*([a-z]\w*)\s*(?:\(([^()]*)\))?\s*(?::\s*(.*))?")
@@ -143,11 +143,11 @@ def _sections(lines: list[str]) -> tuple[str, dict[str, list[tuple[int, str]]]]:
             current = sections.setdefault(name, [])
             if rest:
                 current.append((offset, rest))
+        elif (like := _LIKE_SECTION.fullmatch(text)) and (
+            hint := similar(like.group(1), _SECTION_NAMES, "section")
+        ):
+            raise _Bad("bad-docstring", f"no section is named `{like.group(1)}`", offset, hint)
         elif current is None:
-            like = _LIKE_SECTION.fullmatch(text)
-            hint = similar(like.group(1), _SECTION_NAMES, "section") if like else ""
-            if hint:
-                raise _Bad("bad-docstring", f"no section is named `{text}`", offset, hint)
             if text:
                 doc.append(text)
         elif text.startswith("-"):
@@ -190,6 +190,14 @@ def _parse(lines: list[str], at: Position, declarations: Declarations) -> Predic
             raise _Bad(
                 "bad-docstring", f"`{arg}` is no name of an argument", 0, "names begin upper case"
             )
+    twice = next((a for a in listed_args if listed_args.count(a) > 1), None)
+    if twice is not None:
+        raise _Bad(
+            "bad-docstring",
+            f"two arguments of `{name}` are named `{twice}`",
+            0,
+            "each argument has a name of its own",
+        )
     doc, sections = _sections(lines[1:])
     args: dict[str, Sort] = {}
     for line, entry in sections.get("Args", []):
@@ -204,6 +212,8 @@ def _parse(lines: list[str], at: Position, declarations: Declarations) -> Predic
                 line,
                 similar(arg, listed_args, "argument"),
             )
+        if arg in args:
+            raise _Bad("bad-docstring", f"a second sort of the argument `{arg}`", line, "keep one")
         args[arg] = _sort(sort, declarations, line)
     for arg in listed_args:
         if arg not in args:
@@ -275,6 +285,8 @@ def _law(
         match = _VALUE.fullmatch(entry)
         if match is None:
             raise _Bad("bad-docstring", f"`{entry}` is no value", line, "write `- headroom: bytes`")
+        if match.group(1) in values:
+            raise _Bad("bad-docstring", f"a second value `{match.group(1)}`", line, "keep one")
         sort = _sort(match.group(2), declarations, line)
         if not isinstance(sort, ExactSort | CountSort):
             raise _Bad(

@@ -1,4 +1,4 @@
-"""What rules build on one another: constructors, strata, growth, and what nobody reads."""
+"""What rules build on one another: constructors, circles, and what nobody reads."""
 
 from __future__ import annotations
 
@@ -11,17 +11,11 @@ from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate
 from ullage.rules.terms import (
     Aggregate,
     Atom,
-    Comparison,
     Conditional,
-    Expr,
     Fun,
-    Int,
     Literal,
-    Op,
     Rule,
     Truth,
-    Tup,
-    Var,
     names,
 )
 
@@ -175,147 +169,6 @@ def check_readers(
                 )
             )
     return findings
-
-
-def check_recursion(rules: Sequence[Rule], declarations: Declarations) -> list[Finding]:
-    """No recursion through negation or aggregates, and none that grows without bound."""
-    edges: dict[str, set[str]] = {}
-    for rule in rules:
-        below = edges.setdefault(node(rule.head), set())
-        for use in uses(rule.body):
-            if use.atom.name not in declarations.tables:
-                below.add(node(use.atom))
-                edges.setdefault(node(use.atom), set())
-    component = {n: i for i, c in enumerate(components(edges)) for n in c}
-    findings = []
-    for rule in rules:
-        here = component[node(rule.head)]
-        recursive = []
-        for use in uses(rule.body):
-            if component.get(node(use.atom)) != here or use.atom.name in declarations.tables:
-                continue
-            if use.monotone:
-                recursive.append(use.atom)
-            else:
-                findings.append(
-                    Finding(
-                        "unstratified",
-                        f"`{use.atom.name}` is negated or aggregated by a rule it depends on",
-                        (use.atom.position, _noted(rule.head.position, "the rule's head")),
-                        "a law has one answer set; break the circle",
-                    )
-                )
-        if recursive and (growth := _growth(rule, recursive, component, here)):
-            findings.append(growth)
-    return findings
-
-
-def _growth(
-    rule: Rule, recursive: Sequence[Atom], component: Mapping[str, int], here: int
-) -> Finding | None:
-    """A recursive rule that makes new terms, unless a finite relation bounds them."""
-    definitions = _definitions(rule.body)
-    finite: list[Expr] = []
-    for literal in rule.body:
-        if isinstance(literal, Atom) and literal.sign == 0 and component.get(node(literal)) != here:
-            finite.extend(literal.args)
-            for arg in literal.args:
-                if isinstance(arg, Tup):
-                    finite.extend(arg.args)
-    growing = [a for a in rule.head.args if _makes(a, definitions)]
-    unbounded = [a for a in growing if not _bounded(a, finite, definitions)]
-    if not unbounded or _walks(rule, recursive, finite, definitions):
-        return None
-    return Finding(
-        "unbounded-recursion",
-        f"`{rule.head.name}` makes a new term from its own at each step",
-        (unbounded[0].position,),
-        "let a table's positions bound the walk: an argument `P + 1` that an atom of a table "
-        "holds, too",
-    )
-
-
-def _definitions(body: Iterable[Literal]) -> dict[str, Expr]:
-    """Variables that an equation or aggregate defines by a computed term."""
-    found: dict[str, Expr] = {}
-    for literal in body:
-        if isinstance(literal, Comparison) and literal.sign == 0:
-            chain = [literal.first, *(t for _, t in literal.rest)]
-            for (op, right), left in zip(literal.rest, chain, strict=False):
-                if op == "=":
-                    for var, term in ((left, right), (right, left)):
-                        if isinstance(var, Var) and not isinstance(term, Var):
-                            found[var.name] = term
-        elif isinstance(literal, Aggregate) and literal.sign == 0:
-            for op, guard in literal.guards:
-                if op == "=" and isinstance(guard, Var):
-                    found[guard.name] = Op("+", (guard,), literal.position)
-    return found
-
-
-def _makes(term: Expr, definitions: Mapping[str, Expr]) -> bool:
-    match term:
-        case Op():
-            return bool(names(term))
-        case Var(name=name):
-            return name in definitions and bool(names(definitions[name]))
-        case Fun(args=args):
-            return any(names(a) for a in args)
-        case Tup(args=args):
-            return any(_makes(a, definitions) for a in args)
-    return False
-
-
-def _bounded(term: Expr, finite: Sequence[Expr], definitions: Mapping[str, Expr]) -> bool:
-    if term in finite:
-        return True
-    if isinstance(term, Var) and term.name in definitions:
-        return definitions[term.name] in finite
-    if isinstance(term, Tup):
-        return all(
-            not _makes(a, definitions) or _bounded(a, finite, definitions) for a in term.args
-        )
-    return any(isinstance(f, Var) and definitions.get(f.name) == term for f in finite)
-
-
-def _walks(
-    rule: Rule,
-    recursive: Sequence[Atom],
-    finite: Sequence[Expr],
-    definitions: Mapping[str, Expr],
-) -> bool:
-    """Whether one argument steps up or down by a fixed count, inside a finite relation."""
-    for atom in recursive:
-        if atom.name != rule.head.name:
-            continue
-        for before, after in zip(atom.args, rule.head.args, strict=False):
-            pairs = [(before, after)]
-            if isinstance(before, Tup) and isinstance(after, Tup):
-                pairs = list(zip(before.args, after.args, strict=False))
-            for was, now in pairs:
-                step = definitions.get(now.name, now) if isinstance(now, Var) else now
-                if _bounded(now, finite, definitions) and _steps(step, was):
-                    return True
-                back = definitions.get(was.name, was) if isinstance(was, Var) else was
-                if now in finite and _steps(back, now):
-                    return True
-    return False
-
-
-def _steps(term: Expr, start: Expr) -> bool:
-    return (
-        isinstance(term, Op)
-        and term.name in ("+", "-")
-        and len(term.args) == 2
-        and (
-            (term.args[0] == start and _whole(term.args[1]))
-            or (term.name == "+" and term.args[1] == start and _whole(term.args[0]))
-        )
-    )
-
-
-def _whole(term: Expr) -> bool:
-    return isinstance(term, Int) and term.value > 0
 
 
 def check_labels(rules: Iterable[Rule]) -> list[Finding]:

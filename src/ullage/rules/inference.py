@@ -28,6 +28,7 @@ from ullage.rules.terms import (
     Truth,
     Tup,
     Var,
+    alike,
     names,
     variables,
 )
@@ -59,6 +60,8 @@ class TypedRule:
     variables: dict[str, Sort]
     terms: dict[int, Sort]
     places: dict[int, tuple[Place, ...]] = field(default_factory=dict)
+    kept: tuple[object, ...] = ()
+    """Nodes of earlier forms of the rule, whose identities must not pass to others."""
 
     def sort(self, term: Expr) -> Sort:
         """The sort of a term of this rule."""
@@ -95,7 +98,7 @@ def _causes(findings: list[Finding]) -> list[Finding]:
 
 def shown(name: str) -> str:
     """A variable's name as its author wrote it."""
-    return "_" if name.startswith("_") else name.split("'", 1)[0]
+    return name.split("'", 1)[0]
 
 
 def _unsorted(rule: Rule, sorts: dict[str, Sort]) -> list[Var]:
@@ -175,15 +178,20 @@ class _Inference:
         self.places: dict[int, tuple[Place, ...]] = {}
         self.findings: list[Finding] = []
         self.report = False
+        self.in_head = False
+        self.faults = 0
 
     def find(self, code: str, message: str, at: Position, help: str = "") -> None:
+        self.faults += 1
         if self.report:
             self.findings.append(Finding(code, message, (at,), help))
 
     def visit_all(self) -> None:
         for literal in self.rule.body:
             self.literal(literal)
+        self.in_head = True
         self.atom(self.rule.head)
+        self.in_head = False
 
     def literal(self, literal: Literal) -> None:
         match literal:
@@ -217,24 +225,19 @@ class _Inference:
             self.pair(op, left, right)
 
     def pair(self, op: str, left: Expr, right: Expr) -> None:
-        a, b = self.sort_of(left), self.sort_of(right)
-        for term, other in ((left, b), (right, a)):
-            # A bare number beside a quantity lacks its unit; it is no count of another sort.
-            if isinstance(term, Int) and isinstance(other, ExactSort) and other != RATIO:
-                self.expect(term, other)
-                return
-        if a is None and b is not None:
-            a = self.expect(left, b)
-        elif b is None and a is not None:
-            b = self.expect(right, a)
-        if a is None or b is None:
-            for side in (left, right):
-                if self.sort_of(side) is None and not isinstance(side, Var):
-                    self.find(
-                        "unsorted-term", "nothing says which sort this term is of", side.position
-                    )
+        if alike(left, right) and op in ("=", "!="):
+            assert isinstance(left, Tup | Fun)
+            assert isinstance(right, Tup | Fun)
+            for one, other in zip(left.args, right.args, strict=True):
+                self.pair(op, one, other)
             return
-        if a != b and not (
+        before = self.faults
+        a, b = self._sides(left, right)
+        if a is None or b is None:
+            for side, sort in ((left, a), (right, b)):
+                if sort is None and not isinstance(side, Var) and self.faults == before:
+                    self.unsorted(side)
+        elif a != b and not (
             arithmetic.numeric(a) and arithmetic.numeric(b) and arithmetic.common(a, b)
         ):
             self.mismatch(a, b, right.position)
@@ -245,6 +248,38 @@ class _Inference:
                 right.position,
                 "compare with `=` or `!=`",
             )
+
+    def _sides(self, left: Expr, right: Expr) -> tuple[Sort | None, Sort | None]:
+        """The sorts of two compared terms; a literal is of the sort of what it stands beside."""
+        if _literal(left) and not _literal(right):
+            b, a = self._sides(right, left)
+            return a, b
+        a = self.sort_of(left)
+        if _literal(right) and not _literal(left) and a is not None:
+            return a, self.beside(right, a)
+        b = self.sort_of(right)
+        if a is None and b is not None:
+            a = self.expect(left, b)
+        elif b is None and a is not None:
+            b = self.expect(right, a)
+        return a, b
+
+    def beside(self, term: Expr, sort: Sort) -> Sort | None:
+        """A literal beside a term of the sort; beside a count it may be any pure number."""
+        if isinstance(term, Str) and isinstance(sort, CountSort):
+            sorts = self.vocabulary.declarations.sorts
+            if arithmetic.literal_sort(term.value, sorts) == RATIO:
+                return self.expect(term, RATIO)
+        return self.expect(term, sort)
+
+    def unsorted(self, term: Expr) -> None:
+        """Say that a term has no sort."""
+        self.find(
+            "unsorted-term",
+            "nothing says which sort this term is of",
+            term.position,
+            "compare it with an argument of an atom, or write a quantity with its unit",
+        )
 
     def mismatch(self, a: Sort, b: Sort, at: Position) -> None:
         if arithmetic.numeric(a) and arithmetic.numeric(b):
@@ -281,7 +316,8 @@ class _Inference:
                 )
         for element in literal.elements:
             for term in element.terms[0 if literal.function == "count" else 1 :]:
-                self.sort_of(term)
+                if self.sort_of(term) is None and not isinstance(term, Var):
+                    self.unsorted(term)
         for _, guard in literal.guards:
             if sort is not None:
                 self.expect(guard, sort)
@@ -291,10 +327,13 @@ class _Inference:
             )
 
     def expect(self, term: Expr, sort: Sort) -> Sort | None:
-        """Take the term as one of the sort; the sort it has."""
+        """Take the term as one of the sort; None where it is none."""
+        before = self.faults
         match term:
             case Var(name=name):
                 known = self.sorts.setdefault(name, sort)
+                if self.in_head and known == COUNT and sort == RATIO:
+                    return sort
                 if known != sort:
                     self.wrong(
                         f"`{shown(name)}`, of sort `{known.name}`,", known, sort, term.position
@@ -321,6 +360,7 @@ class _Inference:
                         "wrong-sort",
                         f"a tuple of {len(args)} where `{sort.name}` stands",
                         term.position,
+                        members(sort),
                     )
                     return None
                 for arg, item in zip(args, sort.items, strict=True):
@@ -330,9 +370,12 @@ class _Inference:
                     self.expect(arg, sort)
             case Op() | Span():
                 found = self.sort_of(term)
-                if found is not None and found != sort and not (found == COUNT and sort == RATIO):
+                pure = isinstance(term, Op) and found == COUNT and sort == RATIO
+                if found is not None and found != sort and not pure:
                     self.mismatch(sort, found, term.position)
                 return found
+        if self.faults != before:
+            return None
         self.terms[id(term)] = sort
         return sort
 
@@ -359,12 +402,12 @@ class _Inference:
             except ScalarError as error:
                 self.find(error.code, error.message, term.position, error.help)
         elif not isinstance(sort, TextSort | EntitySort):
-            help = members(sort) or "write it without quotes"
+            bare = isinstance(sort, ClosedSort | BoolSort | FormsSort)
             self.find(
                 "wrong-sort",
                 f'the text `"{term.value}"` where `{sort.name}` stands',
                 term.position,
-                help,
+                f"{members(sort)}, without quotes" if bare else members(sort),
             )
 
     def function(self, term: Fun, sort: Sort) -> None:
@@ -422,13 +465,14 @@ class _Inference:
                 self.expect(high, COUNT)
                 sort = COUNT
             case Str(value=value):
-                sort = self.terms.get(id(term)) or arithmetic.literal_sort(
-                    value, self.vocabulary.declarations.sorts
-                )
+                sorts = self.vocabulary.declarations.sorts
+                sort = self.terms.get(id(term)) or arithmetic.literal_sort(value, sorts)
             case Fun(name=name, args=args):
                 sort = self.terms.get(id(term))
                 if sort is None and not args and name in ("true", "false"):
                     sort = BOOL
+                elif sort is None and args:
+                    sort = self.form_of(term)
             case Tup(args=args):
                 items = [self.sort_of(a) for a in args]
                 if all(i is not None for i in items):
@@ -443,6 +487,12 @@ class _Inference:
         if sort is not None:
             self.terms[id(term)] = sort
         return sort
+
+    def form_of(self, term: Fun) -> Sort | None:
+        """The one declared sort that has a form of this name."""
+        sorts = self.vocabulary.declarations.sorts.values()
+        found = [s for s in sorts if isinstance(s, FormsSort) and term.name in s.forms]
+        return self.expect(term, found[0]) if len(found) == 1 else None
 
     def operation(self, term: Op) -> Sort | None:
         sorts = [self.sort_of(a) for a in term.args]
@@ -475,6 +525,13 @@ class _Inference:
                 "only equal units add; a product or quotient needs a ratio, a count or a rate",
             )
         return result
+
+
+def _literal(term: Expr) -> bool:
+    """Whether a term is written out, and so takes its sort from what it stands beside."""
+    if isinstance(term, Pool):
+        return all(_literal(a) for a in term.args)
+    return isinstance(term, Int | Str | Fun)
 
 
 def _form(name: str, declared: Sequence[tuple[str, Sort]]) -> str:

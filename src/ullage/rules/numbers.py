@@ -22,7 +22,7 @@ from ullage.sorts import COUNT_RANGE, RANGE
 
 BASE = 10**9
 TOP = 32768
-"""The first limb lies in -TOP <= t < TOP."""
+"""Values lie strictly between -TOP and TOP times BASE**2."""
 
 LEVELS = 9
 """Decimal places that four limbs hold."""
@@ -47,7 +47,7 @@ def _gcd_ten(n: int) -> int:
 
 def in_range(value: Fraction | int) -> bool:
     """Whether an exact value lies within the range of exact sorts."""
-    return -RANGE <= value < RANGE
+    return -RANGE < value < RANGE
 
 
 def count_in_range(value: Fraction | int) -> bool:
@@ -90,7 +90,7 @@ def decimal_symbol(value: Fraction) -> Symbol:
 
 
 def fraction_symbol(value: Fraction) -> Symbol:
-    """The five parts of any exact number as a symbol. Raises OverflowError past 32-bit limbs."""
+    """The five parts of any exact number as a symbol."""
     t, h, m, n, rest = limbs(value)
     parts = [Number(t), Number(h), Number(m), Number(n)]
     if rest == 0:
@@ -109,10 +109,13 @@ def fraction_symbol(value: Fraction) -> Symbol:
 
 
 def _quotient(value: int) -> Symbol:
-    h, m = divmod(value, BASE)
-    t, h = divmod(h, BASE)
-    s, t = divmod(t, BASE)
-    return Function("", [Number(s), Number(t), Number(h), Number(m)])
+    """A signed whole number of any size: how many limbs, then the limbs, all with its sign."""
+    sign = -1 if value < 0 else 1
+    rest, found = abs(value), []
+    while rest:
+        rest, limb = divmod(rest, BASE)
+        found.append(Number(sign * limb))
+    return Function("", [Number(sign * len(found)), Function("", found[::-1])])
 
 
 def decode(symbol: Symbol) -> Fraction:
@@ -127,8 +130,10 @@ def decode(symbol: Symbol) -> Fraction:
     tail = arguments[4]
     while tail.type == SymbolType.Function:
         quotient, tail = tail.arguments
-        s, t, h, m = (a.number for a in quotient.arguments)
-        quotients.append(abs(((s * BASE + t) * BASE + h) * BASE + m))
+        size = 0
+        for limb in quotient.arguments[1].arguments:
+            size = size * BASE + abs(limb.number)
+        quotients.append(size)
     rest = Fraction(0)
     for a in reversed(quotients):
         rest = 1 / (a + rest)

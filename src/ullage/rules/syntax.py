@@ -78,6 +78,13 @@ FORBIDDEN = {
 """What a law may not state, by clingo's name of it: why, and what to do instead."""
 
 
+MAX_DEPTH = 100
+"""Deepest nesting of terms."""
+
+MAX_SPAN = 1_000_000
+"""Longest interval that is written out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Docstring:
     """The text of one ``%*! … *%`` comment and where it begins."""
@@ -117,6 +124,15 @@ class _Reader:
         self.path = path
         self.lines = [line.encode() for line in text.split("\n")]
         self.fresh = 0
+        self.depth = 0
+
+    def nearest(self, file: str, line: int, column: int) -> Position:
+        """A place that clingo names, in characters; the end of the text for one behind it."""
+        while line > 1 and (line > len(self.lines) or not self.lines[line - 1].strip()):
+            line -= 1
+            column = len(self.lines[line - 1]) if line <= len(self.lines) else 1
+        before = self.lines[line - 1][: max(column, 1) - 1]
+        return Position(file, line, len(before.decode(errors="replace")) + 1)
 
     def unclosed(self) -> Position | None:
         """Where a block comment or a string begins that nothing closes."""
@@ -143,22 +159,43 @@ class _Reader:
             chosen = self.lines[begin.line - 1 : end.line]
             chosen[-1] = chosen[-1][: end.column - 1]
             chosen[0] = chosen[0][begin.column - 1 :]
-        return b"\n".join(chosen).decode(errors="replace")
+        return " ".join(b"\n".join(chosen).decode(errors="replace").split())
 
     def expr(self, node: ast.AST) -> Expr:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _Refused(
+                "forbidden-term",
+                f"terms are nested more than {MAX_DEPTH} deep",
+                self.position(node),
+                "compute in steps, each with a variable of its own",
+            )
+        try:
+            return self.inner(node)
+        finally:
+            self.depth -= 1
+
+    def inner(self, node: ast.AST) -> Expr:
         at = self.position(node)
         kind = node.ast_type.name
         if kind == "Variable":
             if node.name == "_":
                 self.fresh += 1
-                return Var(f"_{self.fresh}", at)
+                return Var(f"_'{self.fresh}", at)
+            if "'" in node.name:
+                raise _Refused(
+                    "forbidden-term",
+                    f"the variable `{node.name}` has an apostrophe",
+                    at,
+                    "apostrophes are kept for lowered programs",
+                )
             return Var(node.name, at)
         if kind == "SymbolicTerm":
             return self.symbol(node, at)
         if kind == "Function":
-            args = tuple(self.expr(a) for a in node.arguments)
             if node.external:
-                return self.call(node.name, args, at)
+                return self.call(node.name, self.operands(node.arguments), at)
+            args = tuple(self.expr(a) for a in node.arguments)
             return Fun(node.name, args, at) if node.name else Tup(args, at)
         if kind == "BinaryOperation":
             name = _BINARY.get(int(node.operator_type))
@@ -169,7 +206,7 @@ class _Reader:
                     at,
                     "operators are `+`, `-`, `*`, `/` and `\\`",
                 )
-            return Op(name, (self.expr(node.left), self.expr(node.right)), at)
+            return Op(name, self.operands([node.left, node.right]), at)
         if kind == "UnaryOperation":
             name = _UNARY.get(int(node.operator_type))
             if name is None:
@@ -178,15 +215,38 @@ class _Reader:
                     f"the operator in `{self.source(node)}` is not exact arithmetic",
                     at,
                 )
-            arg = self.expr(node.argument)
+            (arg,) = self.operands([node.argument])
             if name == "-" and isinstance(arg, Int):
                 return Int(-arg.value, at)
             return Op(name, (arg,), at)
         if kind == "Interval":
-            return Span(self.expr(node.left), self.expr(node.right), at)
+            return self.span(node, at)
         if kind == "Pool":
             return Pool(tuple(self.expr(a) for a in node.arguments), at)
         raise _Refused("forbidden-term", f"`{self.source(node)}` is no term of a law", at)
+
+    def operands(self, nodes: Sequence[ast.AST]) -> tuple[Expr, ...]:
+        found = tuple(self.expr(n) for n in nodes)
+        for term in found:
+            if isinstance(term, Var) and term.anonymous:
+                raise _Refused(
+                    "unsafe-variable",
+                    "`_` in arithmetic is bound by nothing",
+                    term.position,
+                    "give it a name, and let an atom hold it",
+                )
+        return found
+
+    def span(self, node: ast.AST, at: Position) -> Span:
+        low, high = self.operands([node.left, node.right])
+        if isinstance(low, Int) and isinstance(high, Int) and high.value - low.value > MAX_SPAN:
+            raise _Refused(
+                "interval-too-long",
+                f"the interval `{self.source(node)}` holds more than {MAX_SPAN} counts",
+                at,
+                "compare with its ends instead, as in `N >= 1, N <= Last`",
+            )
+        return Span(low, high, at)
 
     def symbol(self, node: ast.AST, at: Position) -> Expr:
         symbol = node.symbol
@@ -252,7 +312,7 @@ class _Reader:
         if sign and len(node.guards) > 1:
             raise _Refused(
                 "forbidden-term",
-                f"`not` before the chain `{self.source(node)}`",
+                "`not` before a chain of comparisons",
                 at,
                 "write the opposite of one comparison at a time",
             )
@@ -307,7 +367,7 @@ class _Reader:
         if sign and node.left_guard is not None and node.right_guard is not None:
             raise _Refused(
                 "forbidden-term",
-                f"`not` before `{self.source(node)}`, which is compared twice",
+                "`not` before an aggregate that is compared twice",
                 at,
                 "write the opposite of one comparison at a time",
             )
@@ -324,6 +384,10 @@ class _Reader:
                 (_COMPARE[int(node.right_guard.comparison)], self.expr(node.right_guard.term))
             )
         elements = []
+        if not node.elements:
+            raise _Refused(
+                "forbidden-term", "an aggregate of nothing", at, "write `{ Terms : conditions }`"
+            )
         for element in node.elements:
             if not element.terms:
                 raise _Refused("forbidden-term", "an element of an aggregate has no term", at)
@@ -362,7 +426,8 @@ class _Reader:
                     "unsafe-variable", "`_` in a head is bound by nothing", self.position(variable)
                 )
         body = tuple(self.literal(b) for b in node.body)
-        return Rule(atom, body, label, self.source(node), at)
+        lines = node.location.end.line - node.location.begin.line
+        return Rule(atom, body, label, self.source(node), at, lines)
 
 
 def ast_variables(node: ast.AST) -> list[ast.AST]:
@@ -412,7 +477,7 @@ def _said(message: str) -> str:
     return f"an unexpected `{what.strip('<>')}`"
 
 
-def clingo_findings(messages: Sequence[str], code: str, reader: _Reader | None) -> list[Finding]:
+def clingo_findings(messages: Sequence[str], code: str, reader: _Reader) -> list[Finding]:
     """clingo's messages as findings at the author's positions."""
     found = []
     for message in messages:
@@ -423,12 +488,8 @@ def clingo_findings(messages: Sequence[str], code: str, reader: _Reader | None) 
         if severity in ("info", "note"):
             continue
         first = _said(text.split("\n", 1)[0])
-        column_number = int(column)
-        if reader is not None and int(line) <= len(reader.lines):
-            raw = reader.lines[int(line) - 1][: column_number - 1]
-            column_number = len(raw.decode(errors="replace")) + 1
-        place = Position(file, int(line), column_number)
-        if reader is not None and "lexer" in text and (opening := reader.unclosed()) is not None:
+        place = reader.nearest(file, int(line), int(column))
+        if "lexer" in text and (opening := reader.unclosed()) is not None:
             found.append(
                 Finding(
                     code, "this comment or text has no end", (opening,), 'close it: `*%` or `"`'
@@ -520,7 +581,7 @@ def _comment(
     return None
 
 
-_DIRECTIVE = re.compile(r"^[ \t]*#(script|include|external|theory|program|const)\b", re.M)
+_DIRECTIVE = re.compile(r"#(script|include|external|theory|program|const)\b")
 _SAID = {
     "script": FORBIDDEN["Script"],
     "include": (
@@ -563,7 +624,8 @@ def _directives(name: str, text: str) -> list[Finding]:
 _OUTSIDE_ASCII = re.compile(r"[^\x09\x0a\x0d\x20-\x7e]")
 
 
-_SKIP = re.compile(r'"(?:[^"\\\n]|\\.)*"|%\*.*?\*%|%[^\n]*', re.S)
+# Strings as clingo reads them: of escapes it knows three, and one that it does not know ends one.
+_SKIP = re.compile(r'"(?:[^"\\\n]|\\["\\n])*"|%\*.*?\*%|%[^\n]*', re.S)
 
 
 def _blank(text: str) -> str:

@@ -16,7 +16,7 @@ NEGATED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 @dataclass(frozen=True, slots=True)
 class Var:
-    """A variable; every anonymous ``_`` gets a name of its own that starts with ``_``."""
+    """A variable; every anonymous ``_`` gets a name of its own, with an apostrophe."""
 
     name: str
     position: Position = field(compare=False)
@@ -24,7 +24,7 @@ class Var:
     @property
     def anonymous(self) -> bool:
         """Whether the author wrote ``_``."""
-        return self.name.startswith("_")
+        return self.name.startswith("_'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +164,14 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: head, body, its label and the author's own text."""
+    """One rule: head, body, its label, the author's own text, and how many lines it goes on."""
 
     head: Atom
     body: tuple[Literal, ...]
     label: Label | None
     text: str
     position: Position = field(compare=False)
+    lines: int = 0
 
 
 def variables(item: Expr | Literal | Element) -> Iterator[Var]:
@@ -209,3 +210,24 @@ def variables(item: Expr | Literal | Element) -> Iterator[Var]:
 def names(item: Expr | Literal | Element) -> set[str]:
     """The names of the variables below a term or literal."""
     return {v.name for v in variables(item)}
+
+
+def aligned(left: Expr, right: Expr) -> Iterator[tuple[Expr, Expr]]:
+    """Two compared terms as pairs of their parts, as far as both are tuples or forms of a kind."""
+    if alike(left, right):
+        assert isinstance(left, Tup | Fun)
+        assert isinstance(right, Tup | Fun)
+        for a, b in zip(left.args, right.args, strict=True):
+            yield from aligned(a, b)
+    else:
+        yield left, right
+
+
+def alike(left: Expr, right: Expr) -> bool:
+    """Whether two terms are tuples of one length, or forms of one name."""
+    match left, right:
+        case Tup(args=a), Tup(args=b):
+            return len(a) == len(b)
+        case Fun(name=f, args=a), Fun(name=g, args=b):
+            return bool(a) and f == g and len(a) == len(b)
+    return False

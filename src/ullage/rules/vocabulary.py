@@ -10,7 +10,17 @@ from ullage.declarations import Declarations, Table
 from ullage.findings import Finding, Position, counted, listed, similar
 from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate, TermDecl
 from ullage.rules.terms import Atom, Fun
-from ullage.sorts import COUNT, ClosedSort, FormsSort, Sort, TupleSort
+from ullage.sorts import (
+    COUNT,
+    BoolSort,
+    ClosedSort,
+    CountSort,
+    EntitySort,
+    FormsSort,
+    Sort,
+    TextSort,
+    TupleSort,
+)
 
 _SHAPES = {
     "standing": "standing(law, Subject, verdict)",
@@ -186,4 +196,12 @@ def members(sort: Sort) -> str:
         return f"values are {listed(sort.values)}"
     if isinstance(sort, FormsSort):
         return f"terms are {listed(tuple(sort.forms))}" if sort.forms else "none is declared"
+    if isinstance(sort, BoolSort):
+        return "values are `true`, `false`"
+    if isinstance(sort, TupleSort):
+        return f"write a tuple `({', '.join(i.name for i in sort.items)})`"
+    if isinstance(sort, CountSort):
+        return "write digits without quotes"
+    if isinstance(sort, TextSort | EntitySort):
+        return "names and texts are written in quotes"
     return ""

@@ -31,7 +31,7 @@ class Aggregates:
     def write(self, literal: Aggregate) -> None:
         """Write an aggregate as a variable for its value, and a comparison for each guard."""
         number = self.levels.numbering[id(literal)]
-        name = self._taken_by(literal) or f"E'a{number}"
+        name = self._taken_by(literal) or f"X''a{number}"
         outside = set().union(*(names(e) for e in literal.elements)) & self._globals()
         value = self.figures.variable(name, self._sort(literal))
         if self.levels.aggregate_level(literal) == FRACTION:
@@ -79,7 +79,10 @@ class Aggregates:
         return None
 
     def _guard(self, literal: Aggregate, op: str, name: str, value: Figure, guard: Expr) -> None:
-        left, right = self.figures.alike(value, self.figures.figure(guard, self._sort(literal)))
+        sort = self._sort(literal)
+        fraction = value.fraction or self.levels.level(guard) == FRACTION
+        left = self.figures.written(value, fraction)
+        right = self.figures.in_shape(guard, sort, fraction)
         shown = NEGATED[op] if literal.sign == 1 else op
         sites = self.levels.sites(guard)
         self.scribe.add(f"{left} {shown} {right}", (), names(guard) | {name}, sites=sites)
@@ -190,9 +193,11 @@ class Aggregates:
             collect = f"@collect{number}(K,E,V) = 1"
             text = rule_text(f"{collected}(K)", [f"{element}(K,E,V)", collect])
             found.append(Line(text, self.rule, number))
-            done = f"0 <= #count {{ K : {collected}(K) }}"
-            head = f"{total}({key},@sum{number}({key}))"
-            found.append(Line(rule_text(head, [*support, done]), self.rule, number, total, 2))
-            return found + self.calls.undefined(site, key, f"{total}({key},_)", around)
+            done = f"0 <= #count {{ G : {collected}(G) }}"
+            # The group stands as a variable: clingo asks for a constant group's total at once.
+            head = f"{total}(K,@sum{number}(K))"
+            body = [*support, f"K = {key}", done]
+            found.append(Line(rule_text(head, body), self.rule, number, total, 2))
+            return found + self.calls.undefined(site, key, f"{total}({key},_)", around, outside)
 
         self.calls.pending.append(lines)

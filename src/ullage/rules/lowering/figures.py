@@ -10,7 +10,7 @@ from ullage.rules import numbers
 from ullage.rules.lowering.levels import RuleLevels
 from ullage.rules.lowering.scribe import Scribe
 from ullage.rules.numbers import BASE, FRACTION, TOP
-from ullage.rules.terms import Expr, Int, Op, Str, Var, names
+from ullage.rules.terms import Expr, Int, Op, Pool, Str, Var, names
 from ullage.sorts import RATIO, CountSort, ExactSort, Sort
 
 Limbs = tuple[str, str, str, str]
@@ -96,10 +96,16 @@ class Figures:
         """A figure's text, with its fifth part where there is to be one."""
         return self.lifted(figure) if fraction else figure.text
 
-    def alike(self, left: Figure, right: Figure) -> tuple[str, str]:
-        """Two figures in one shape, so that clingo compares their values."""
-        fraction = left.fraction or right.fraction
-        return self.written(left, fraction), self.written(right, fraction)
+    def in_shape(self, term: Expr, sort: Sort, fraction: bool) -> str:
+        """A term's figure, or its pool of them, with a fifth part where there is to be one."""
+        if isinstance(term, Pool):
+            return f"({';'.join(self.in_shape(a, sort, fraction) for a in term.args)})"
+        return self.written(self.figure(term, sort), fraction)
+
+    def alike(self, left: Expr, right: Expr, sort: Sort) -> tuple[str, str]:
+        """Two terms in one shape, so that clingo compares their values."""
+        fraction = FRACTION in (self.levels.level(left), self.levels.level(right))
+        return self.in_shape(left, sort, fraction), self.in_shape(right, sort, fraction)
 
     def _opened(self, figure: Figure) -> Limbs:
         """The limbs of a decimal that stands as one variable."""
@@ -114,14 +120,20 @@ class Figures:
         return figure.limbs or self._opened(figure)
 
     def _promoted(self, term: Expr) -> Figure:
-        """A count as a pure number. The sign is -1 or 0: a count lies above -BASE."""
+        """A native integer as a pure number.
+
+        clingo's quotients round to zero: a remainder below it takes one from the quotient, which
+        lies between -3 and 2, and whose own sign is the first limb.
+        """
         if isinstance(term, Int):
             return constant(Fraction(term.value))
         text = self.figure(term).text
-        sign = self.scribe.temp()
-        sites = self.levels.sites(term)
-        self.scribe.add(f"{sign} = ({text}-{BASE - 1})/{BASE}", (sign,), names(term), sites=sites)
-        return of_limbs((sign, f"(-{BASE - 1}*{sign})", f"({text}-{BASE}*{sign})", "0"))
+        needs, sites = names(term), self.levels.sites(term)
+        low = self._bind(f"({text})\\{BASE}", needs, sites)
+        borrow = self._bind(f"({low}-{BASE - 1})/{BASE}", needs, sites)
+        high = self._bind(f"({text})/{BASE}+{borrow}", needs, sites)
+        first = f"(({high}-2)/3)"
+        return of_limbs((first, f"{high}-{BASE}*{first}", f"{low}-{BASE}*{borrow}", "0"))
 
     def _operation(self, term: Op) -> Figure:
         if not self.levels.native(term):

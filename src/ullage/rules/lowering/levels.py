@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from ullage.rules import arithmetic, numbers
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering.program import Flags, Levels
-from ullage.rules.numbers import BASE, FRACTION, LEVELS
+from ullage.rules.numbers import BASE, FRACTION, LEVELS, TOP
 from ullage.rules.terms import (
     Aggregate,
     Atom,
@@ -23,12 +23,24 @@ from ullage.rules.terms import (
     Str,
     Tup,
     Var,
+    aligned,
 )
 from ullage.rules.vocabulary import Slot
-from ullage.sorts import CountSort, ExactSort, FormsSort, Sort, TupleSort, parse_exact
+from ullage.sorts import (
+    COUNT_RANGE,
+    CountSort,
+    ExactSort,
+    FormsSort,
+    Sort,
+    TupleSort,
+    parse_exact,
+)
 
 _LARGEST_FACTOR = 46340
 """Products of two remainders below this stay within 32 bits."""
+
+_LARGEST_LIMB = 2**30
+"""Sums of first limbs up to this stay within 32 bits, carries and all."""
 
 
 def exact_leaves(sort: Sort) -> list[Slot]:
@@ -96,6 +108,7 @@ class RuleLevels:
         self.flags = flags
         self.numbering = numbering
         self.variables: dict[str, int] = {}
+        self.sizes: dict[str, int] = {}
         self.bound = {
             name
             for atom, binds in self.atoms()
@@ -144,15 +157,35 @@ class RuleLevels:
             for term, sort, slot in self.leaves(atom):
                 if isinstance(sort, ExactSort):
                     found = self.level(term)
-                    if not binds and (atom is head or found == FRACTION):
+                    looked_for = found == FRACTION and not (binds and isinstance(term, Var))
+                    if atom is head or looked_for:
                         self._raise(slot, found)
                 elif isinstance(term, Var) and exact_leaves(sort):
                     composite.setdefault(self._linked(term.name), []).append(slot)
+        self._raise_compared(composite)
         for name, places in composite.items():
             for path in exact_leaves(self.typed.variables[name]):
                 most = max(self.slots.get((*s, *path), 0) for s in places)
                 for slot in places:
                     self._raise((*slot, *path), most)
+
+    def _raise_compared(self, composite: Mapping[str, Sequence[Slot]]) -> None:
+        """Raise the slots of a variable that is compared with a term in which a fraction stands."""
+        for left, right in self._compared():
+            for var, term in ((left, right), (right, left)):
+                if isinstance(var, Var) and isinstance(term, Tup | Fun) and term.args:
+                    for slot in composite.get(self._linked(var.name), ()):
+                        for part, sort, place in leaves(term, self.typed.variables[var.name], slot):
+                            if isinstance(sort, ExactSort) and self.level(part) == FRACTION:
+                                self._raise(place, FRACTION)
+
+    def _compared(self) -> Iterable[tuple[Expr, Expr]]:
+        """The pairs of terms that the body compares, down to the parts of tuples and forms."""
+        for literal in self.typed.rule.body:
+            if isinstance(literal, Comparison):
+                chain = [literal.first, *(t for _, t in literal.rest)]
+                for (_, right), left in zip(literal.rest, chain, strict=False):
+                    yield from aligned(left, right)
 
     def _raise(self, slot: Slot, level: int) -> None:
         self.slots[slot] = max(self.slots.get(slot, 0), level)
@@ -161,9 +194,9 @@ class RuleLevels:
         """The one name that stands for all variables compared with this one, in any steps."""
         group = {name}
         pairs = [
-            {s.name for s in (b.first, *(t for _, t in b.rest)) if isinstance(s, Var)}
-            for b in self.typed.rule.body
-            if isinstance(b, Comparison)
+            {a.name, b.name}
+            for a, b in self._compared()
+            if isinstance(a, Var) and isinstance(b, Var)
         ]
         while more := [p for p in pairs if p & group and not p <= group]:
             group.update(*more)
@@ -179,6 +212,7 @@ class RuleLevels:
                     here = self.slots.get(slot, 0)
                     found[term.name] = min(found.get(term.name, here), here)
         self.variables = found
+        self.sizes = {}
         # An equation may use what a later one defines: as many rounds as literals settle all.
         for _ in self.typed.rule.body:
             for literal in self.typed.rule.body:
@@ -190,8 +224,9 @@ class RuleLevels:
                 chain = [literal.first, *(t for _, t in literal.rest)]
                 for (op, right), left in zip(literal.rest, chain, strict=False):
                     if op == "=":
-                        self._define(left, right)
-                        self._define(right, left)
+                        for one, other in aligned(left, right):
+                            self._define(one, other)
+                            self._define(other, one)
             case Conditional(conditions=conditions):
                 for condition in conditions:
                     self._defined(condition)
@@ -202,6 +237,9 @@ class RuleLevels:
                 for op, guard in literal.guards:
                     if op == "=" and isinstance(guard, Var) and guard.name not in self.bound:
                         self.variables[guard.name] = self.aggregate_level(literal)
+                        if literal.function in ("min", "max"):
+                            most = max(self.size(e.terms[0]) for e in literal.elements)
+                            self.sizes[guard.name] = most
             case _:
                 pass
 
@@ -209,6 +247,7 @@ class RuleLevels:
         if isinstance(var, Var) and var.name not in self.bound and not isinstance(term, Tup):
             level = self.level(term)
             self.variables[var.name] = max(self.variables.get(var.name, 0), level)
+            self.sizes[var.name] = max(self.sizes.get(var.name, 0), self.size(term))
 
     def aggregate_level(self, literal: Aggregate) -> int:
         """The level of an aggregate's value."""
@@ -242,6 +281,35 @@ class RuleLevels:
                 return max(self.level(a) for a in term.args)
         return 0
 
+    def size(self, term: Expr) -> int:
+        """A bound on a count, or on the first limb of an exact figure, as it is written.
+
+        What an atom holds or a function gives is within the range of its sort; a native sum may
+        leave it, and no wrap hides that, as long as no further sum is taken natively past 2**30.
+        """
+        match term:
+            case Var(name=name):
+                own = self.typed.variables.get(name)
+                least = COUNT_RANGE if isinstance(own, CountSort) else TOP
+                return least if name in self.bound else max(self.sizes.get(name, 0), least)
+            case Pool(args=args):
+                return max(self.size(a) for a in args)
+            case Op() if self.native(term) and self.factor(term) is None:
+                return sum(self._limb(a, self.typed.sort(term)) for a in term.args) + 1
+        return COUNT_RANGE if isinstance(self.typed.terms.get(id(term)), CountSort) else TOP
+
+    def _limb(self, term: Expr, sort: Sort) -> int:
+        """The size of a term as a part of a sum; a count in a sum of figures has a small limb."""
+        own = self.typed.variables.get(term.name) if isinstance(term, Var) else None
+        counted = isinstance(own or self.typed.terms.get(id(term)), CountSort)
+        return 3 if counted and isinstance(sort, ExactSort) else self.size(term)
+
+    def unchecked(self, term: Expr, sort: Sort) -> bool:
+        """Whether a figure may be outside the range of its sort as it is written."""
+        if not isinstance(sort, ExactSort | CountSort) or isinstance(term, Int | Str):
+            return False
+        return self._limb(term, sort) > (COUNT_RANGE if isinstance(sort, CountSort) else TOP)
+
     def native(self, term: Op) -> bool:
         """Whether an expression is written out in limbs: exact, and every part within 32 bits.
 
@@ -259,11 +327,15 @@ class RuleLevels:
                 and places <= LEVELS
                 and BASE % ratio.denominator == 0
                 and isinstance(other, Var)
-                and isinstance(self.typed.sort(other), ExactSort)
+                and isinstance(self.typed.variables[other.name], ExactSort)
                 and other.name in self.bound
                 and self.level(other) + places <= LEVELS
             )
-        return term.name in ("+", "-") and all(self._limbed(a) for a in term.args)
+        return (
+            term.name in ("+", "-")
+            and all(self._limbed(a) for a in term.args)
+            and sum(self._limb(a, self.typed.sort(term)) for a in term.args) < _LARGEST_LIMB
+        )
 
     def _bounded_count(self, term: Expr) -> bool:
         return isinstance(term, Int) or (isinstance(term, Var) and term.name in self.bound)
@@ -271,7 +343,7 @@ class RuleLevels:
     def _limbed(self, term: Expr) -> bool:
         match term:
             case Var():
-                if isinstance(self.typed.sort(term), CountSort):
+                if isinstance(self.typed.variables[term.name], CountSort):
                     return term.name in self.bound
                 return self.level(term) < FRACTION
             case Str() | Int():

@@ -19,8 +19,8 @@ class Piece:
 
 
 def is_temp(variable: str) -> bool:
-    """Whether lowering made the variable: no author can write an apostrophe."""
-    return variable.startswith("E'")
+    """Whether lowering made the variable: authors write no apostrophe, and renaming writes one."""
+    return variable.startswith("X''")
 
 
 class WriteAgain(Exception):
@@ -48,7 +48,7 @@ class Scribe:
     def temp(self) -> str:
         """A variable that no author can write."""
         self.temps += 1
-        return f"E'{self.temps}"
+        return f"X''{self.temps}"
 
     def add(
         self,
@@ -80,22 +80,6 @@ class Scribe:
         """The body's literals."""
         return [p.text for p in self.outer]
 
-    def mark_sites(self) -> None:
-        """Let every piece of the body know all sites that its variables rest on."""
-        changed = True
-        while changed:
-            changed = False
-            free = {v for p in self.outer if not p.sites for v in p.binds}
-            rests: dict[str, frozenset[int]] = {}
-            for piece in self.outer:
-                for variable in piece.binds - free:
-                    rests[variable] = rests.get(variable, frozenset()) | piece.sites
-            for piece in self.outer:
-                sites = piece.sites.union(*(rests.get(v, frozenset()) for v in piece.needs))
-                if sites != piece.sites:
-                    piece.sites = sites
-                    changed = True
-
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -114,26 +98,50 @@ class Surroundings:
         resting = _resting(pieces, {variable})
         return [p for p in pieces if not p.needs & resting and variable not in p.binds]
 
-    def free_of(self, site: int) -> list[Piece]:
-        """The pieces that do not rest on a site."""
+    def before(self, site: int, wanted: set[str], *, earlier: bool = False) -> list[Piece]:
+        """The pieces that a site with these arguments may be evaluated after.
+
+        They rest on no site but those that its arguments rest on, so that no two sites wait for
+        each other; with ``earlier`` also on sites of a lower number.
+        """
         pieces = self.pieces()
-        free = {v for p in pieces if site not in p.sites for v in p.binds}
-        made = {v for p in pieces if site in p.sites for v in p.binds} - free
-        resting = _resting(pieces, made)
-        return [p for p in pieces if site not in p.sites and not p.needs & resting]
+        rests = _rests(pieces)
+        needed = set().union(*(rests.get(v, frozenset()) for v in wanted))
+        return [
+            p
+            for p in pieces
+            if all(
+                s in needed or (earlier and s < site)
+                for s in p.sites.union(*(rests.get(v, frozenset()) for v in p.needs))
+            )
+        ]
 
     def support(self, site: int, wanted: set[str]) -> list[str]:
-        """Literals that bind variables: one atom and its filters, else all that are free."""
-        free = self.free_of(site)
-        for piece in free:
+        """Literals that bind variables: one atom and its filters, else all that may come before."""
+        found = self.before(site, wanted)
+        for piece in found:
             if piece.atom and wanted <= piece.binds:
                 filters = [
                     p.text
-                    for p in free
+                    for p in found
                     if not p.atom and not p.binds and p.needs and p.needs <= piece.binds
                 ]
                 return [piece.text, *filters]
-        return [p.text for p in free]
+        return [p.text for p in found]
+
+
+def _rests(pieces: Sequence[Piece]) -> dict[str, frozenset[int]]:
+    """The sites that each variable rests on: those of whatever binds it with the fewest."""
+    rests: dict[str, frozenset[int]] = {}
+    for _ in pieces:
+        for piece in pieces:
+            if not all(v in rests for v in piece.needs):
+                continue
+            sites = piece.sites.union(*(rests[v] for v in piece.needs))
+            for variable in piece.binds:
+                if variable not in rests or len(sites) < len(rests[variable]):
+                    rests[variable] = sites
+    return rests
 
 
 def _resting(pieces: Sequence[Piece], variables: set[str]) -> set[str]:

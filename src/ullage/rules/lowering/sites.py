@@ -45,7 +45,7 @@ class Calls:
         sort = self.typed.sort(term)
         arguments = tuple((n, self.typed.variables[n]) for n in sorted(names(term)))
         wanted = [n for n, _ in arguments]
-        relation, result = f"_call'{number}", f"E'x{number}"
+        relation, result = f"_call'{number}", f"X''c{number}"
         figure = Figure(
             result, None, isinstance(sort, ExactSort) and number in self.levels.flags.fractions
         )
@@ -73,24 +73,26 @@ class Calls:
             arity = len(texts) + 1
             found = [Line(rule_text(called, body), site.rule, number, relation, arity)]
             defined = f"{relation}({','.join([*texts, '_'])})"
-            return found + self.undefined(
-                site, tuple_text(texts) if texts else "()", defined, around
-            )
+            key = tuple_text(texts) if texts else "()"
+            return found + self.undefined(site, key, defined, around, set(wanted))
 
         self.pending.append(lines)
         return figure
 
-    def undefined(self, site: Site, key: str, defined: str, around: Surroundings) -> list[Line]:
+    def undefined(
+        self, site: Site, key: str, defined: str, around: Surroundings, wanted: set[str]
+    ) -> list[Line]:
         """Tell apart arguments without a value that the rest of the body admits.
 
         Written only for a site that had some: a value that other conditions keep out is no error.
+        Of two expressions the one that stands first guards the other.
         """
         number = site.number
         if number not in self.levels.flags.undefined:
             return []
         relation = f"_undefined'{number}"
         self.program.undefined[relation] = site
-        body = [p.text for p in around.free_of(number)]
+        body = [p.text for p in around.before(number, wanted, earlier=True)]
         return [
             Line(rule_text(f"_defined'{number}({key})", [defined]), site.rule),
             Line(

@@ -29,6 +29,7 @@ from ullage.rules.lowering.program import (
 )
 from ullage.rules.lowering.scribe import Scribe, WriteAgain, is_temp
 from ullage.rules.lowering.sites import Calls
+from ullage.rules.lowering.unfold import unfold
 from ullage.rules.numbers import FRACTION, TOP
 from ullage.rules.terms import (
     NEGATED,
@@ -49,14 +50,17 @@ from ullage.rules.terms import (
     Truth,
     Tup,
     Var,
+    aligned,
+    alike,
     names,
 )
 from ullage.rules.vocabulary import Place, Slot
-from ullage.sorts import COUNT, COUNT_RANGE, CountSort, ExactSort, FormsSort, Sort, TupleSort
+from ullage.sorts import COUNT_RANGE, CountSort, ExactSort, FormsSort, Sort, TupleSort
 
 
 def lower(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -> Lowered:
     """Lower rules over facts whose slots have these levels."""
+    rules = [unfold(t) for t in rules]
     numbering: dict[int, int] = {}
     for typed in rules:
         for literal in (typed.rule.head, *typed.rule.body):
@@ -79,7 +83,7 @@ def _number(item: Literal | Expr | Element, numbering: dict[int, int]) -> None:
     """Number every expression and aggregate, alike in every try."""
     match item:
         case Op():
-            numbering[id(item)] = len(numbering) + 1
+            numbering.setdefault(id(item), len(numbering) + 1)
         case Fun(args=args) | Tup(args=args) | Pool(args=args) | Atom(args=args):
             for arg in args:
                 _number(arg, numbering)
@@ -94,7 +98,7 @@ def _number(item: Literal | Expr | Element, numbering: dict[int, int]) -> None:
             for part in (literal, *conditions):
                 _number(part, numbering)
         case Aggregate(elements=elements, guards=guards):
-            numbering[id(item)] = len(numbering) + 1
+            numbering.setdefault(id(item), len(numbering) + 1)
             for element in elements:
                 _number(element, numbering)
             for _, guard in guards:
@@ -128,7 +132,9 @@ class _Ranges:
                 value, tests = "V", (f"V >= {COUNT_RANGE}", f"V <= -{COUNT_RANGE}")
             else:
                 tail = ",R" if program.levels.get(slot, 0) == FRACTION else ""
-                value, tests = f"(T,H,M,N{tail})", (f"T >= {TOP}", f"T < -{TOP}")
+                zeros = ",0,0,0" + (",0" if tail else "")
+                value = f"(T,H,M,N{tail})"
+                tests = (f"{value} >= ({TOP}{zeros})", f"{value} <= (-{TOP}{zeros})")
             atom = pattern.replace("%", value)
             for test in tests:
                 text = rule_text(f"{relation}({value})", [atom, test])
@@ -154,15 +160,12 @@ class RuleWriter:
         self.calls = Calls(levels, self.scribe, program)
         self.figures = self.calls.figures
         self.aggregates = Aggregates(self.calls, self)
-        self.computed: set[str] = set()
-        """Variables that an equation computes natively, and no check has bounded."""
 
     def write(self) -> None:
         """Add the rule's lines to the program."""
         while True:
             self.scribe.begin()
             self.calls.begin()
-            self.computed = set()
             try:
                 for literal in atoms_first(self.rule.body):
                     self.literal(literal)
@@ -170,7 +173,6 @@ class RuleWriter:
                 break
             except WriteAgain:
                 continue
-        self.scribe.mark_sites()
         self.program.lines.append(Line(rule_text(head, self.scribe.texts()), self.rule))
         self.program.lines.extend(self.calls.finish())
 
@@ -209,11 +211,12 @@ class RuleWriter:
     def _body_atom(self, atom: Atom) -> None:
         binds = {n for arg in atom.args for n in matched(arg)}
         computed = {n for arg in atom.args for n in names(arg)} - binds
+        sites = set().union(*(self.levels.sites(a) for a in atom.args))
         text = self.atom(atom, binds=atom.sign == 0)
         if atom.sign == 0:
-            self.scribe.add(text, binds, computed, atom=True)
+            self.scribe.add(text, binds, computed, atom=True, sites=sites)
         else:
-            self.scribe.add("not " * atom.sign + text, (), binds | computed)
+            self.scribe.add("not " * atom.sign + text, (), binds | computed, sites=sites)
 
     # Atoms and their arguments.
 
@@ -289,52 +292,62 @@ class RuleWriter:
                 return "_"
             case Pool(args=args):
                 return f"({';'.join(self.free(a) for a in args)})"
-            case Tup() | Fun() if term.args and sort is not None:
-                return self.at_slot(term, sort, self._slot_of(sort))
+            case Fun() if term.args and sort is not None:
+                return self.at_slot(term, sort, ())
             case Tup(args=args):
                 return tuple_text([self.free(a) for a in args])
         return self.figures.figure(term).text if isinstance(sort, ExactSort) else self.plain(term)
 
-    def _slot_of(self, sort: Sort) -> Slot:
-        """The slot of some variable of a composite sort; where they meet, they are alike."""
-        for atom, _ in self.levels.atoms():
-            for term, found, slot in self.levels.leaves(atom):
-                if isinstance(term, Var) and found == sort:
-                    return slot
+    def _slot_of(self, var: Expr) -> Slot:
+        """A slot of a composite variable; all that it stands at are written alike."""
+        if isinstance(var, Var):
+            for atom, _ in self.levels.atoms():
+                for term, _, slot in self.levels.leaves(atom):
+                    if isinstance(term, Var) and term.name == var.name:
+                        return slot
         return ()
 
     # Comparisons.
 
     def _pair(self, op: str, left: Expr, right: Expr, sign: int) -> None:
-        if isinstance(left, Tup) and isinstance(right, Tup) and op == "=" and not sign:
-            for a, b in zip(left.args, right.args, strict=True):
+        if op == "=" and not sign and alike(left, right):
+            for a, b in aligned(left, right):
                 self._pair(op, a, b, sign)
             return
-        sorts = [self.figures.sort(left), self.figures.sort(right)]
-        exact = next((s for s in sorts if isinstance(s, ExactSort)), None)
-        pooled = isinstance(left, Span | Pool) or isinstance(right, Span | Pool)
-        if exact is not None and not pooled:
-            figures = self.figures
-            texts = figures.alike(figures.figure(left, exact), figures.figure(right, exact))
-        else:
-            texts = (self._side(left, sorts), self._side(right, sorts))
+        texts = self._sides(left, right)
         binds: set[str] = set()
         needs = names(left) | names(right)
         if op == "=" and not sign:
             for side, rest in ((left, right), (right, left)):
                 if isinstance(side, Var) and side.name not in self.levels.bound and not binds:
                     binds, needs = {side.name}, names(rest)
-                    if isinstance(rest, Op) and self.levels.native(rest):
-                        self.computed.add(side.name)
         sites = self.levels.sites(left) | self.levels.sites(right)
         self.scribe.add(f"{texts[0]} {op} {texts[1]}", binds, needs, sites=sites)
 
-    def _side(self, term: Expr, sorts: Sequence[Sort | None]) -> str:
-        """A side of a comparison that is no figure."""
-        sort = self.figures.sort(term) or next((s for s in sorts if s is not None), None)
-        if isinstance(term, Tup | Fun) and term.args and sort is not None:
-            return self.at_slot(term, sort, self._slot_of(sort))
-        return self.free(term)
+    def _sides(self, left: Expr, right: Expr) -> tuple[str, str]:
+        """Two compared terms, with their figures in one shape."""
+        if alike(left, right):
+            assert isinstance(left, Tup | Fun)
+            assert isinstance(right, Tup | Fun)
+            pairs = [self._sides(a, b) for a, b in zip(left.args, right.args, strict=True)]
+            name = left.name if isinstance(left, Fun) else ""
+            one, other = ([p[i] for p in pairs] for i in (0, 1))
+            if name:
+                return f"{name}({','.join(one)})", f"{name}({','.join(other)})"
+            return tuple_text(one), tuple_text(other)
+        sorts = [self.figures.sort(left), self.figures.sort(right)]
+        exact = next((s for s in sorts if isinstance(s, ExactSort)), None)
+        if exact is not None:
+            return self.figures.alike(left, right, exact)
+        slot = self._slot_of(left) or self._slot_of(right)
+        sort = next((s for s in sorts if s is not None), None)
+        found = [
+            self.at_slot(t, sort, slot)
+            if isinstance(t, Tup | Fun) and t.args and sort is not None
+            else self.free(t)
+            for t in (left, right)
+        ]
+        return found[0], found[1]
 
     # Ranges.
 
@@ -344,12 +357,9 @@ class RuleWriter:
         found: list[tuple[Slot, Expr, Sort]] = []
         _walk(arg, place.sort, place.slot, found)
         for slot, term, sort in found:
-            if (isinstance(term, Op) and self.levels.native(term)) or (
-                isinstance(term, Var) and term.name in self.computed
-            ):
-                wanted = sort if isinstance(sort, ExactSort) else COUNT
+            if self.levels.unchecked(term, sort):
                 places = self.typed.places[id(self.rule.head)]
-                self.ranges.note(slot, _pattern(self.rule.head, places, slot), wanted, self.rule)
+                self.ranges.note(slot, _pattern(self.rule.head, places, slot), sort, self.rule)
 
 
 def _walk(term: Expr, sort: Sort, slot: Slot, found: list[tuple[Slot, Expr, Sort]]) -> None:

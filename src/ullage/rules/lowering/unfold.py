@@ -1,0 +1,131 @@
+"""Composite values written out: a variable that an equation makes a tuple is that tuple.
+
+A tuple or form may hold exact figures, which different places write in four or five parts. So that
+each place writes them as its own values are written, ``S = part(A, R), whole(S)`` is taken as
+``whole(part(A, R))``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TypeVar
+
+from ullage.findings import Position
+from ullage.rules.inference import TypedRule
+from ullage.rules.lowering.levels import exact_leaves
+from ullage.rules.terms import (
+    Aggregate,
+    Comparison,
+    Conditional,
+    Element,
+    Expr,
+    Fun,
+    Literal,
+    Rule,
+    Tup,
+    Var,
+    names,
+)
+
+_T = TypeVar("_T")
+
+
+def unfold(typed: TypedRule) -> TypedRule:
+    """The rule without equations that make a composite value with figures inside."""
+    unfolder = _Unfolder(typed)
+    while (found := unfolder.equation(typed.rule.body)) is not None:
+        equation, name, term = found
+        rule = typed.rule
+        body = tuple(b for b in rule.body if b is not equation)
+        typed = unfolder.replaced(dataclasses.replace(rule, body=body), name, term)
+    return unfolder.sets_unfolded(typed)
+
+
+class _Unfolder:
+    """Rewrites one rule; every node it makes has the sort of the node it stands for."""
+
+    def __init__(self, typed: TypedRule) -> None:
+        self.typed = typed
+        # A node that is let go could leave its identity, and so its sort, to another.
+        self.kept: list[object] = [typed.rule]
+
+    def equation(self, body: Sequence[Literal]) -> tuple[Comparison, str, Expr] | None:
+        """The next equation to unfold: a variable, and the term that it is."""
+        for literal in body:
+            if not isinstance(literal, Comparison) or literal.sign or len(literal.rest) != 1:
+                continue
+            op, right = literal.rest[0]
+            if op != "=":
+                continue
+            for var, term in ((literal.first, right), (right, literal.first)):
+                if (
+                    isinstance(var, Var)
+                    and isinstance(term, Tup | Fun | Var)
+                    and self._composite(var)
+                    and var.name not in names(term)
+                ):
+                    return literal, var.name, term
+        return None
+
+    def _composite(self, var: Var) -> bool:
+        """Whether the variable holds figures, and is none itself."""
+        leaves = exact_leaves(self.typed.variables[var.name])
+        return bool(leaves) and () not in leaves
+
+    def replaced(self, rule: Rule, name: str, term: Expr) -> TypedRule:
+        """The rule with a term in every place of a variable."""
+        self.kept.append(rule)
+        return dataclasses.replace(self.typed, rule=self.put(rule, name, term))
+
+    def sets_unfolded(self, typed: TypedRule) -> TypedRule:
+        """The rule with the equations unfolded that stand inside its sets."""
+        body: list[Literal] = []
+        for literal in typed.rule.body:
+            if isinstance(literal, Aggregate):
+                elements = tuple(self._element(e) for e in literal.elements)
+                body.append(dataclasses.replace(literal, elements=elements))
+            elif isinstance(literal, Conditional):
+                body.append(self._conditional(literal))
+            else:
+                body.append(literal)
+        self.kept.append(typed.rule)
+        rule = dataclasses.replace(typed.rule, body=tuple(body))
+        return dataclasses.replace(typed, rule=rule, kept=tuple(self.kept))
+
+    def _element(self, element: Element) -> Element:
+        while (found := self.equation(element.conditions)) is not None:
+            equation, name, term = found
+            self.kept.append(element)
+            rest = tuple(c for c in element.conditions if c is not equation)
+            element = self.put(dataclasses.replace(element, conditions=rest), name, term)
+        return element
+
+    def _conditional(self, literal: Conditional) -> Conditional:
+        while (found := self.equation(literal.conditions)) is not None:
+            equation, name, term = found
+            self.kept.append(literal)
+            rest = tuple(c for c in literal.conditions if c is not equation)
+            literal = self.put(dataclasses.replace(literal, conditions=rest), name, term)
+        return literal
+
+    def put(self, item: _T, name: str, term: Expr) -> _T:
+        """An item with a term in every place of a variable."""
+        if isinstance(item, Var):
+            return term if item.name == name else item  # type: ignore[return-value]
+        if isinstance(item, tuple):
+            return tuple(self.put(i, name, term) for i in item)  # type: ignore[return-value]
+        if not dataclasses.is_dataclass(item) or isinstance(item, type | Position):
+            return item
+        fields = {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
+        changes = {
+            key: self.put(value, name, term) for key, value in fields.items() if key != "position"
+        }
+        if all(changes[key] is fields[key] or changes[key] == fields[key] for key in changes):
+            return item
+        made = dataclasses.replace(item, **changes)
+        self.kept.append(item)
+        for table in (self.typed.terms, self.typed.places):
+            if id(item) in table:
+                table[id(made)] = table[id(item)]  # type: ignore[assignment]
+        return made
