@@ -125,6 +125,7 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
         findings += graph.check_readers(rules, predicates, subjects)
     findings += check_recursion(rules, declarations)
     findings += graph.check_labels(rules)
+    findings += graph.check_lone_variables(rules)
     faulty = {p.file for f in errors_of(findings) for p in f.positions}
     for file in files:
         if file.path not in faulty:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ullage.declarations import Declarations
-from ullage.findings import Finding, Position, listed
+from ullage.findings import Finding, Position, Severity, listed, similar
 from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate
 from ullage.rules.terms import (
     Aggregate,
@@ -17,6 +18,7 @@ from ullage.rules.terms import (
     Rule,
     Truth,
     names,
+    variables,
 )
 
 
@@ -188,6 +190,29 @@ def check_labels(rules: Iterable[Rule]) -> list[Finding]:
                     "a label names variables of its rule",
                 )
             )
+    return findings
+
+
+def check_lone_variables(rules: Iterable[Rule]) -> list[Finding]:
+    """A named variable that stands once joins nothing; it is `_`, or a typo of another."""
+    findings = []
+    for rule in rules:
+        found = [v for item in (rule.head, *rule.body) for v in variables(item)]
+        told = rule.label.args if rule.label is not None else ()
+        times = Counter([*(v.name for v in found), *told])
+        for variable in found:
+            if times[variable.name] == 1 and not variable.name.startswith("_"):
+                others = {v.name for v in found if not v.anonymous} - {variable.name}
+                findings.append(
+                    Finding(
+                        "lone-variable",
+                        f"`{variable.name}` stands once in its rule, and joins nothing",
+                        (variable.position,),
+                        similar(variable.name, others, "variable")
+                        or f"write `_`, or `_{variable.name}` to keep the name",
+                        Severity.WARNING,
+                    )
+                )
     return findings
 
 
