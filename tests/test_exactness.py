@@ -573,7 +573,7 @@ def test_random_expressions_over_nine_decimals(asked: list[Question], rows: list
 
 TRICKY = [
     *("X", "E", "T", "N", "H", "M", "R", "K", "V", "Xt"),
-    *("E", "C1", "X1", "Xc", "Xa", "I"),
+    *("E1", "C1", "X1", "Xc", "Xa", "I"),
 ]
 
 
