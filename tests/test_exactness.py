@@ -157,9 +157,9 @@ def plain(symbol: Symbol) -> object:
     if symbol.type == SymbolType.Number:
         return Fraction(symbol.number)
     arguments = symbol.arguments
+    if symbol.name == "q" and len(arguments) in (4, 5):
+        return limbs(arguments)
     if symbol.name == "":
-        if len(arguments) in (4, 5) and arguments[0].type == SymbolType.Number:
-            return limbs(arguments)
         return tuple(plain(a) for a in arguments)
     return (symbol.name, *(plain(a) for a in arguments)) if arguments else symbol.name
 

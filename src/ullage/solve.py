@@ -165,7 +165,7 @@ def _shows(lowered: Lowered) -> list[str]:
 
 def program_text(lowered: Lowered, facts: Iterable[str], context: _Context) -> str:
     """The lowered program with its facts, for a stock clingo: rows stand for every call."""
-    parts = ["% A lowered program: exact figures are limbs base 10**9 (10**18, 10**9, 1, 10**-9)."]
+    parts = ["% A lowered program: q holds limbs base 10**9 (10**18, 10**9, 1, 10**-9)."]
     parts += ["#show.", *_shows(lowered), "% facts", *facts, "% rules"]
     rule: Rule | None = None
     for line in lowered.lines:

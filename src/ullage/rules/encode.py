@@ -148,7 +148,7 @@ def _decimal_lines(
         value = cell.value
         if type(value) is int and 0 <= value < base * base:
             h, m = divmod(value, base)
-            lines.append(f"{name}({key},{column},(0,{h},{m},0)).")
+            lines.append(f"{name}({key},{column},{numbers.NAME}(0,{h},{m},0)).")
         else:
             lines.append(f"{name}({key},{column},{numbers.decimal_text(value)}).")
     return lines

@@ -9,7 +9,7 @@ from fractions import Fraction
 from ullage.rules import numbers
 from ullage.rules.lowering.levels import RuleLevels
 from ullage.rules.lowering.scribe import Scribe
-from ullage.rules.numbers import BASE, FRACTION, TOP
+from ullage.rules.numbers import BASE, FRACTION, NAME, TOP
 from ullage.rules.terms import Expr, Int, Op, Pool, Str, Var, names
 from ullage.sorts import RATIO, CountSort, ExactSort, Sort
 
@@ -32,7 +32,7 @@ def limb_names(name: str) -> Limbs:
 
 def of_limbs(limbs: Limbs) -> Figure:
     """A decimal of these limbs."""
-    return Figure(f"({','.join(limbs)})", limbs)
+    return Figure(f"{NAME}({','.join(limbs)})", limbs)
 
 
 def constant(value: Fraction) -> Figure:
@@ -83,14 +83,14 @@ class Figures:
             return Figure(name, None, fraction)
         limbs = limb_names(name)
         tail = f",{name}'R" if fraction else ""
-        return Figure(f"({','.join(limbs)}{tail})", limbs, fraction)
+        return Figure(f"{NAME}({','.join(limbs)}{tail})", limbs, fraction)
 
     def lifted(self, figure: Figure) -> str:
         """A figure with its fifth part."""
         if figure.fraction:
             return figure.text
         limbs = figure.limbs or self._opened(figure)
-        return f"({','.join(limbs)},0)"
+        return f"{NAME}({','.join(limbs)},0)"
 
     def written(self, figure: Figure, fraction: bool) -> str:
         """A figure's text, with its fifth part where there is to be one."""
@@ -112,7 +112,7 @@ class Figures:
         if figure.text in self.typed.variables:
             self.scribe.expand(figure.text)
         limbs = limb_names(figure.text)
-        self.scribe.add(f"{figure.text} = ({','.join(limbs)})", limbs, (figure.text,))
+        self.scribe.add(f"{figure.text} = {NAME}({','.join(limbs)})", limbs, (figure.text,))
         return limbs
 
     def _limbs(self, term: Expr, sort: Sort) -> Limbs:

@@ -29,6 +29,7 @@ from ullage.rules.terms import (
 )
 
 _T = TypeVar("_T")
+_Set = TypeVar("_Set", Element, Conditional)
 
 
 def unfold(typed: TypedRule) -> TypedRule:
@@ -83,31 +84,24 @@ class _Unfolder:
         body: list[Literal] = []
         for literal in typed.rule.body:
             if isinstance(literal, Aggregate):
-                elements = tuple(self._element(e) for e in literal.elements)
+                elements = tuple(self._inside(e) for e in literal.elements)
                 body.append(dataclasses.replace(literal, elements=elements))
             elif isinstance(literal, Conditional):
-                body.append(self._conditional(literal))
+                body.append(self._inside(literal))
             else:
                 body.append(literal)
         self.kept.append(typed.rule)
         rule = dataclasses.replace(typed.rule, body=tuple(body))
         return dataclasses.replace(typed, rule=rule, kept=tuple(self.kept))
 
-    def _element(self, element: Element) -> Element:
-        while (found := self.equation(element.conditions)) is not None:
+    def _inside(self, item: _Set) -> _Set:
+        """An element or conditional literal without such equations among its conditions."""
+        while (found := self.equation(item.conditions)) is not None:
             equation, name, term = found
-            self.kept.append(element)
-            rest = tuple(c for c in element.conditions if c is not equation)
-            element = self.put(dataclasses.replace(element, conditions=rest), name, term)
-        return element
-
-    def _conditional(self, literal: Conditional) -> Conditional:
-        while (found := self.equation(literal.conditions)) is not None:
-            equation, name, term = found
-            self.kept.append(literal)
-            rest = tuple(c for c in literal.conditions if c is not equation)
-            literal = self.put(dataclasses.replace(literal, conditions=rest), name, term)
-        return literal
+            self.kept.append(item)
+            rest = tuple(c for c in item.conditions if c is not equation)
+            item = self.put(dataclasses.replace(item, conditions=rest), name, term)
+        return item
 
     def put(self, item: _T, name: str, term: Expr) -> _T:
         """An item with a term in every place of a variable."""

@@ -30,7 +30,7 @@ from ullage.rules.lowering.program import (
 from ullage.rules.lowering.scribe import Scribe, WriteAgain, is_temp
 from ullage.rules.lowering.sites import Calls
 from ullage.rules.lowering.unfold import unfold
-from ullage.rules.numbers import FRACTION, TOP
+from ullage.rules.numbers import FRACTION, NAME, TOP
 from ullage.rules.terms import (
     NEGATED,
     Aggregate,
@@ -128,17 +128,19 @@ class _Ranges:
         """Add the checks to the program."""
         for number, ((slot, pattern), (sort, rules)) in enumerate(self.fed.items(), start=1):
             relation = f"_range'{number}"
+            beyond = f"_beyond'{number}"
             if isinstance(sort, CountSort):
-                value, tests = "V", (f"V >= {COUNT_RANGE}", f"V <= -{COUNT_RANGE}")
+                value, far, tests = "V", f"|V| >= {COUNT_RANGE}", ["#true"]
             else:
                 tail = ",R" if program.levels.get(slot, 0) == FRACTION else ""
                 zeros = ",0,0,0" + (",0" if tail else "")
-                value = f"(T,H,M,N{tail})"
-                tests = (f"{value} >= ({TOP}{zeros})", f"{value} <= (-{TOP}{zeros})")
-            atom = pattern.replace("%", value)
-            for test in tests:
-                text = rule_text(f"{relation}({value})", [atom, test])
-                program.lines.append(Line(text, rules[0]))
+                value, far = f"{NAME}(T,H,M,N{tail})", f"|T| >= {TOP}"
+                tests = [f"V >= {NAME}({TOP}{zeros})", f"V <= {NAME}(-{TOP}{zeros})"]
+            # One pass over all values, by a number; only what that leaves is compared as a term.
+            bodies = [(f"{beyond}({value})", [pattern.replace("%", value), far])]
+            bodies += [(f"{relation}(V)", [f"{beyond}(V)", test]) for test in tests]
+            for head, body in bodies:
+                program.lines.append(Line(rule_text(head, body), rules[0]))
             program.ranges.append(RangeCheck(relation, sort, tuple(rules)))
 
 
