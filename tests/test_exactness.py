@@ -157,8 +157,12 @@ def plain(symbol: Symbol) -> object:
     if symbol.type == SymbolType.Number:
         return Fraction(symbol.number)
     arguments = symbol.arguments
-    if symbol.name == "q" and len(arguments) in (4, 5):
+    if symbol.name == "q" and len(arguments) in (3, 4):
         return limbs(arguments)
+    if symbol.name == "r" and len(arguments) in (4, 5):
+        value = limbs(arguments[:-1])
+        rest = arguments[-1]
+        return value + continued(rest) * NANO if rest.type == SymbolType.Function else value
     if symbol.name == "":
         return tuple(plain(a) for a in arguments)
     return (symbol.name, *(plain(a) for a in arguments)) if arguments else symbol.name
@@ -167,10 +171,8 @@ def plain(symbol: Symbol) -> object:
 def limbs(parts: Sequence[Symbol]) -> Fraction:
     value = Fraction(0)
     sizes = (Fraction(10**18), Fraction(10**9), ONE, NANO)
-    for part, size in zip(parts, sizes, strict=False):
+    for part, size in zip(parts, sizes[-len(parts) :], strict=True):
         value += part.number * size
-    if len(parts) == 5 and parts[4].type == SymbolType.Function:
-        value += continued(parts[4]) * NANO
     return value
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import clingo
@@ -25,6 +25,7 @@ from ullage.rules.docstrings import BUILTIN
 from ullage.rules.encode import fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering import Flags, Lowered, Site, lower
+from ullage.rules.numbers import TooWide
 from ullage.rules.terms import Rule
 from ullage.sorts import CountSort
 
@@ -34,6 +35,8 @@ class _Context:
 
     def __init__(self, lowered: Lowered, flags: Flags) -> None:
         self.flags = flags
+        self.shape = flags.shape
+        self.wide = False
         self.fractions: set[int] = set()
         self.undefined: dict[int, dict[str, str]] = defaultdict(dict)
         self.rows: dict[int, dict[str, str]] = defaultdict(dict)
@@ -92,12 +95,15 @@ class _Context:
             return [Number(int(value))]
         if not numbers.in_range(value):
             return self._without(site, symbols, f"leaves the exact range of `{site.sort.name}`")
+        if not self.shape.holds(value):
+            self.wide = True
+            return []
         if site.number in self.flags.fractions:
-            return [numbers.fraction_symbol(value)]
+            return [self.shape.fraction_symbol(value)]
         if numbers.level(value) == numbers.FRACTION:
             self.fractions.add(site.number)
             return []
-        return [numbers.decimal_symbol(value)]
+        return [self.shape.decimal_symbol(value)]
 
     def _without(self, site: Site, symbols: Sequence[Symbol], why: str) -> list[Symbol]:
         key = f"({','.join(map(str, symbols))}{',' if len(symbols) == 1 else ''})"
@@ -138,13 +144,19 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
     levels = fact_levels(base, read)
     flags = Flags()
     while True:
-        lowered = lower(rules, levels, flags)
-        facts = fact_lines(base, read, lowered.levels)
+        try:
+            lowered = lower(rules, levels, flags)
+            facts = fact_lines(base, read, lowered.levels, lowered.shape)
+        except TooWide:
+            flags = replace(flags, wide=True)
+            continue
         context = _Context(lowered, flags)
         progress.phase("grounding")
         control = _ground(lowered, facts, context, base)
         wanted = Flags(
-            flags.fractions | context.fractions, flags.undefined | set(context.undefined)
+            flags.fractions | context.fractions,
+            flags.undefined | set(context.undefined),
+            flags.wide or context.wide or _beyond(control, lowered),
         )
         if wanted == flags:
             break
@@ -158,6 +170,12 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
     return Model(control, lowered, lambda: program_text(lowered, facts, context))
 
 
+def _beyond(control: clingo.Control, lowered: Lowered) -> bool:
+    """Whether some figure left the bound of its shape; in a wide one that is the exact range."""
+    atoms = control.symbolic_atoms
+    return any(True for check in lowered.ranges for _ in atoms.by_signature(check.relation, 1))
+
+
 def _shows(lowered: Lowered) -> list[str]:
     derived = {line.rule.head.name for line in lowered.lines}
     return [f"#show {n}/{a}." for n, a in BUILTIN.items() if n in derived]
@@ -165,7 +183,8 @@ def _shows(lowered: Lowered) -> list[str]:
 
 def program_text(lowered: Lowered, facts: Iterable[str], context: _Context) -> str:
     """The lowered program with its facts, for a stock clingo: rows stand for every call."""
-    parts = ["% A lowered program: q holds limbs base 10**9 (10**18, 10**9, 1, 10**-9)."]
+    sizes = ["10**18", "10**9", "1", "10**-9"][-lowered.shape.width :]
+    parts = [f"% A lowered program: q holds limbs of {', '.join(sizes)}."]
     parts += ["#show.", *_shows(lowered), "% facts", *facts, "% rules"]
     rule: Rule | None = None
     for line in lowered.lines:

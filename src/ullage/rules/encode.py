@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from ullage.declarations import Column, Table
-from ullage.facts import Cell, FactBase
+from ullage.declarations import Table
+from ullage.facts import Cell, FactBase, Row
 from ullage.rules import numbers
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering import Levels, quoted
+from ullage.rules.numbers import Shape
 from ullage.rules.terms import Aggregate, Atom, Conditional, Fun
 from ullage.rules.vocabulary import Slot
 from ullage.sorts import BoolSort, ClosedSort, CountSort, ExactSort, Scalar, Sort
@@ -81,8 +82,9 @@ def _figures(cell: Cell) -> Iterable[int | Fraction]:
 class _Texts:
     """Values of one sort at one slot as terms."""
 
-    def __init__(self, sort: Sort, fraction: bool) -> None:
+    def __init__(self, sort: Sort, fraction: bool, shape: Shape) -> None:
         self.sort = sort
+        self.shape = shape
         self.exact = isinstance(sort, ExactSort)
         self.fraction = fraction
         self.plain = isinstance(sort, CountSort | ClosedSort)
@@ -92,8 +94,8 @@ class _Texts:
         if self.exact:
             figure = _figure(value)
             if self.fraction:
-                return numbers.fraction_text(figure)
-            return numbers.decimal_text(figure)
+                return self.shape.fraction_text(figure)
+            return self.shape.decimal_text(figure)
         if self.plain:
             return str(value)
         if self.bool:
@@ -101,19 +103,22 @@ class _Texts:
         return quoted(str(value))
 
 
-def fact_lines(base: FactBase, read: Reads, levels: Levels) -> list[str]:
-    """The facts that rules read, as lines of text in sorted order."""
+def fact_lines(base: FactBase, read: Reads, levels: Levels, shape: Shape) -> list[str]:
+    """The facts that rules read, as lines of text in sorted order.
+
+    Raises TooWide where a figure is too large for the shape.
+    """
     lines: list[str] = []
     for name, columns in read.items():
         table = base.declarations.tables[name]
         rows = base.rows.get(name, ())
-        keys = _keys(table, [r.key for r in rows], levels)
+        keys = _keys(table, [r.key for r in rows], levels, shape)
         if "" in columns:
             lines += [f"{name}({key})." for key in keys]
         for column in sorted(columns - {""}):
             declared = table.columns[column]
             slot: Slot = (name, column, "1") if declared.many else (name, column)
-            texts = _Texts(declared.sort, levels.get(slot, 0) == numbers.FRACTION)
+            texts = _Texts(declared.sort, levels.get(slot, 0) == numbers.FRACTION, shape)
             head = f",{column},"
             if declared.many:
                 for row, key in zip(rows, keys, strict=True):
@@ -123,7 +128,7 @@ def fact_lines(base: FactBase, read: Reads, levels: Levels) -> list[str]:
                 continue
             render = texts.text
             if texts.exact and not texts.fraction:
-                lines += _decimal_lines(name, column, rows, keys, declared)
+                lines += _decimal_lines(name, column, rows, keys, shape)
                 continue
             for row, key in zip(rows, keys, strict=True):
                 cell = row.cells.get(column)
@@ -136,21 +141,23 @@ def fact_lines(base: FactBase, read: Reads, levels: Levels) -> list[str]:
 
 
 def _decimal_lines(
-    name: str, column: str, rows: Sequence[object], keys: Sequence[str], declared: Column
+    name: str, column: str, rows: Sequence[Row], keys: Sequence[str], shape: Shape
 ) -> list[str]:
     """The commonest kind, exact figures of few decimals, without a call for each whole one."""
     lines = []
-    base = numbers.BASE
+    base, bound = numbers.BASE, shape.bound
+    zeros = "0," * (shape.width - 3)
     for row, key in zip(rows, keys, strict=True):
-        cell = row.cells.get(column)  # type: ignore[attr-defined]
+        cell = row.cells.get(column)
         if cell is None:
             continue
         value = cell.value
-        if type(value) is int and 0 <= value < base * base:
+        if type(value) is int and 0 <= value < bound and value < base * base:
             h, m = divmod(value, base)
-            lines.append(f"{name}({key},{column},{numbers.NAME}(0,{h},{m},0)).")
+            lines.append(f"{name}({key},{column},{numbers.DECIMAL}({zeros}{h},{m},0)).")
         else:
-            lines.append(f"{name}({key},{column},{numbers.decimal_text(value)}).")
+            assert not isinstance(value, tuple)
+            lines.append(f"{name}({key},{column},{shape.decimal_text(_figure(value))}).")
     return lines
 
 
@@ -163,14 +170,16 @@ def _list_lines(name: str, key: str, column: str, cell: Cell, texts: _Texts) -> 
     return lines
 
 
-def _keys(table: Table, keys: Sequence[tuple[Scalar, ...]], levels: Levels) -> list[str]:
+def _keys(
+    table: Table, keys: Sequence[tuple[Scalar, ...]], levels: Levels, shape: Shape
+) -> list[str]:
     """The key terms of rows."""
     if len(table.key) == 1:
         fraction = levels.get((table.name, ""), 0) == numbers.FRACTION
-        texts = _Texts(table.key[0].sort, fraction)
+        texts = _Texts(table.key[0].sort, fraction, shape)
         return [texts.text(k[0]) for k in keys]
     parts = [
-        _Texts(c.sort, levels.get((table.name, "", str(i)), 0) == numbers.FRACTION)
+        _Texts(c.sort, levels.get((table.name, "", str(i)), 0) == numbers.FRACTION, shape)
         for i, c in enumerate(table.key)
     ]
     return [f"({','.join(p.text(v) for p, v in zip(parts, key, strict=True))})" for key in keys]

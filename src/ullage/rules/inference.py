@@ -72,10 +72,12 @@ def infer(rule: Rule, vocabulary: Vocabulary) -> tuple[TypedRule | None, list[Fi
     """Give every variable and term its sort. None beside findings, where there are any."""
     renamed = rename_apart(rule)
     run = _Inference(renamed, vocabulary)
-    before = -1
-    while before != len(run.sorts):
-        before = len(run.sorts)
-        run.visit_all()
+    # What atoms and units say goes before what pure numbers let one guess.
+    for run.guess in (False, True):
+        before = -1
+        while before != len(run.sorts):
+            before = len(run.sorts)
+            run.visit_all()
     run.report = True
     run.visit_all()
     for variable in _unsorted(renamed, run.sorts):
@@ -178,6 +180,7 @@ class _Inference:
         self.places: dict[int, tuple[Place, ...]] = {}
         self.findings: list[Finding] = []
         self.report = False
+        self.guess = False
         self.in_head = False
         self.faults = 0
 
@@ -258,11 +261,17 @@ class _Inference:
         if _literal(right) and not _literal(left) and a is not None:
             return a, self.beside(right, a)
         b = self.sort_of(right)
-        if a is None and b is not None:
+        if isinstance(left, Span) or isinstance(right, Span):
+            return self.expect(left, COUNT), self.expect(right, COUNT)
+        if a is None and b is not None and self.tells(b):
             a = self.expect(left, b)
-        elif b is None and a is not None:
+        elif b is None and a is not None and self.tells(a):
             b = self.expect(right, a)
         return a, b
+
+    def tells(self, sort: Sort) -> bool:
+        """Whether a sort is also that of a term beside it: counts and ratios mix."""
+        return self.guess or not arithmetic.pure(sort)
 
     def beside(self, term: Expr, sort: Sort) -> Sort | None:
         """A literal beside a term of the sort; beside a count it may be any pure number."""
@@ -499,7 +508,7 @@ class _Inference:
         if len(sorts) == 2 and term.name in ("+", "-", "\\", "floor_div", "ceil_div"):
             for i, j in ((0, 1), (1, 0)):
                 other = sorts[j]
-                if sorts[i] is None and other is not None:
+                if sorts[i] is None and other is not None and self.tells(other):
                     sorts[i] = self.expect(term.args[i], other)
         for arg, sort in zip(term.args, sorts, strict=True):
             if sort is None:

@@ -4,20 +4,24 @@ clingo's integers have 32 bits and wrap in silence, so an exact number is a term
 10**9, each far from that edge:
 
     decimal  q(t, h, m, n)      t*10**18 + h*10**9 + m + n/10**9; t carries the sign, 0 <= h, m, n
-    fraction q(t, h, m, n, r)   the same, plus r of a nano, where 0 <= r < 1
+    fraction r(t, h, m, n, r)   the same, plus r of a nano, where 0 <= r < 1
 
-The term has a name because clingo reads a parenthesis in a fact as a pool: a fact with a nameless
+A program whose figures all stay small does without the first limb; its second carries the sign.
+All figures of one program have one shape, and those at one place of it one name.
+
+The terms have names because clingo reads a parenthesis in a fact as a pool: a fact with a nameless
 tuple takes five times as long to ground and three times the memory.
 
-``r`` is 0 or the continued fraction of the rest, written so that clingo's order of terms is the
-order of values: a partial quotient at an odd depth grows as the value falls, so it stands negated,
-and the end stands for infinity (``#sup``, or ``#inf`` where negated). Terms of one
-name and arity compare left to right, and a number sorts before any such term, which is all that is
-needed.
+The last part of a fraction is 0 or the continued fraction of the rest, written so that clingo's
+order of terms is the order of values: a partial quotient at an odd depth grows as the value falls,
+so it stands negated, and the end stands for infinity (``#sup``, or ``#inf`` where negated). Terms
+of one name and arity compare left to right, and a number sorts before any such term, which is all
+that is needed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 from clingo.symbol import Function, Infimum, Number, Supremum, Symbol, SymbolType
@@ -25,14 +29,15 @@ from clingo.symbol import Function, Infimum, Number, Supremum, Symbol, SymbolTyp
 from ullage.sorts import COUNT_RANGE, RANGE
 
 BASE = 10**9
-TOP = 32768
-"""Values lie strictly between -TOP and TOP times BASE**2."""
 
-NAME = "q"
-"""The name of an exact number's term."""
+DECIMAL = "q"
+"""The name of a decimal's term."""
+
+FRACTIONAL = "r"
+"""The name of a fraction's term."""
 
 LEVELS = 9
-"""Decimal places that four limbs hold."""
+"""Decimal places that limbs hold."""
 
 FRACTION = LEVELS + 1
 """The level of a value whose decimals do not end within LEVELS places."""
@@ -62,48 +67,85 @@ def count_in_range(value: Fraction | int) -> bool:
     return -COUNT_RANGE < value < COUNT_RANGE
 
 
-def limbs(value: Fraction | int) -> tuple[int, int, int, int, Fraction]:
-    """The limbs of a value and what is left below a nano, as a fraction of it."""
-    nanos = value * BASE
-    whole = nanos.numerator // nanos.denominator
-    rest = Fraction(nanos) - whole
-    m, n = divmod(whole, BASE)
-    h, m = divmod(m, BASE)
-    t, h = divmod(h, BASE)
-    return t, h, m, n, rest
+class TooWide(Exception):
+    """A value that a narrow shape cannot hold; the program is lowered again in a wide one."""
 
 
-def decimal_text(value: Fraction | int) -> str:
-    """The four limbs of a decimal as text."""
-    if isinstance(value, int):
-        h, m = divmod(value, BASE)
-        t, h = divmod(h, BASE)
-        return f"{NAME}({t},{h},{m},0)"
-    t, h, m, n, rest = limbs(value)
-    if rest:
-        raise ValueError(f"{value} has more than {LEVELS} decimals")
-    return f"{NAME}({t},{h},{m},{n})"
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How many limbs a figure has, the nano's among them, and what bounds the first.
+
+    A first limb stays below ``top`` either way, so that sums of many do not leave 32 bits.
+    """
+
+    width: int
+    top: int
+
+    @property
+    def bound(self) -> int:
+        """Values lie strictly between this and its negative, in whole units."""
+        return self.top * int(BASE ** (self.width - 2))
+
+    @property
+    def letters(self) -> str:
+        """A letter for each limb."""
+        return "THMN"[-self.width :]
+
+    def holds(self, value: Fraction | int) -> bool:
+        """Whether a value is within the bound."""
+        return -self.bound < value < self.bound
+
+    def limbs(self, value: Fraction | int) -> tuple[list[int], Fraction]:
+        """The limbs of a value, and what is left below a nano, as a fraction of it.
+
+        Raises TooWide.
+        """
+        if not self.holds(value):
+            raise TooWide
+        nanos = Fraction(value) * BASE
+        rest = nanos.numerator // nanos.denominator
+        below = nanos - rest
+        found = []
+        for _ in range(self.width - 1):
+            rest, limb = divmod(rest, BASE)
+            found.append(limb)
+        return [rest, *reversed(found)], below
+
+    def decimal_text(self, value: Fraction | int) -> str:
+        """The limbs of a decimal as text."""
+        found, below = self.limbs(value)
+        if below:
+            raise ValueError(f"{value} has more than {LEVELS} decimals")
+        return f"{DECIMAL}({','.join(map(str, found))})"
+
+    def fraction_text(self, value: Fraction | int) -> str:
+        """The parts of any exact number as text."""
+        return str(self.fraction_symbol(Fraction(value)))
+
+    def decimal_symbol(self, value: Fraction) -> Symbol:
+        """The limbs of a decimal as a symbol."""
+        found, _ = self.limbs(value)
+        return Function(DECIMAL, [Number(n) for n in found])
+
+    def fraction_symbol(self, value: Fraction) -> Symbol:
+        """The parts of any exact number as a symbol."""
+        found, below = self.limbs(value)
+        return Function(FRACTIONAL, [*(Number(n) for n in found), _continued(below)])
 
 
-def fraction_text(value: Fraction | int) -> str:
-    """The five parts of any exact number as text."""
-    return str(fraction_symbol(Fraction(value)))
+NARROW = Shape(3, 2**20)
+"""What most catalogs need: up to 10**15 of anything, to a nano."""
+
+WIDE = Shape(4, 32768)
+"""The whole range of exact sorts."""
 
 
-def decimal_symbol(value: Fraction) -> Symbol:
-    """The four limbs of a decimal as a symbol."""
-    t, h, m, n, _ = limbs(value)
-    return Function(NAME, [Number(t), Number(h), Number(m), Number(n)])
-
-
-def fraction_symbol(value: Fraction) -> Symbol:
-    """The five parts of any exact number as a symbol."""
-    t, h, m, n, rest = limbs(value)
-    parts = [Number(t), Number(h), Number(m), Number(n)]
-    if rest == 0:
-        return Function(NAME, [*parts, Number(0)])
+def _continued(value: Fraction) -> Symbol:
+    """0 <= value < 1 as a term that sorts by value."""
+    if value == 0:
+        return Number(0)
     quotients = []
-    p, q = rest.denominator, rest.numerator
+    p, q = value.denominator, value.numerator
     while q:
         a, remainder = divmod(p, q)
         quotients.append(a)
@@ -112,7 +154,7 @@ def fraction_symbol(value: Fraction) -> Symbol:
     for depth in range(len(quotients), 0, -1):
         signed = -quotients[depth - 1] if depth % 2 else quotients[depth - 1]
         tail = Function("", [_quotient(signed), tail])
-    return Function(NAME, [*parts, tail])
+    return tail
 
 
 def _quotient(value: int) -> Symbol:
@@ -126,22 +168,24 @@ def _quotient(value: int) -> Symbol:
 
 
 def decode(symbol: Symbol) -> Fraction:
-    """The value of an exact number's term."""
+    """The value of an exact number's term, of any shape."""
     arguments = symbol.arguments
-    t, h, m, n = [a.number for a in arguments[:4]]
-    units = (t * BASE + h) * BASE + m
-    if len(arguments) == 4 or arguments[4].type == SymbolType.Number:
-        return Fraction(units * BASE + n, BASE) if n else Fraction(units)
-    whole = units * BASE + n
+    fractional = symbol.name == FRACTIONAL
+    *high, nano = [a.number for a in (arguments[:-1] if fractional else arguments)]
+    units = 0
+    for limb in high:
+        units = units * BASE + limb
+    if not fractional or arguments[-1].type == SymbolType.Number:
+        return Fraction(units * BASE + nano, BASE) if nano else Fraction(units)
     quotients = []
-    tail = arguments[4]
+    tail = arguments[-1]
     while tail.type == SymbolType.Function:
         quotient, tail = tail.arguments
         size = 0
-        for limb in quotient.arguments[1].arguments:
-            size = size * BASE + abs(limb.number)
+        for part in quotient.arguments[1].arguments:
+            size = size * BASE + abs(part.number)
         quotients.append(size)
     rest = Fraction(0)
     for a in reversed(quotients):
         rest = 1 / (a + rest)
-    return (whole + rest) / BASE
+    return (units * BASE + nano + rest) / BASE

@@ -9,38 +9,26 @@ from fractions import Fraction
 from ullage.rules import numbers
 from ullage.rules.lowering.levels import RuleLevels
 from ullage.rules.lowering.scribe import Scribe
-from ullage.rules.numbers import BASE, FRACTION, NAME, TOP
+from ullage.rules.numbers import BASE, DECIMAL, FRACTION, FRACTIONAL
 from ullage.rules.terms import Expr, Int, Op, Pool, Str, Var, names
 from ullage.sorts import RATIO, CountSort, ExactSort, Sort
 
-Limbs = tuple[str, str, str, str]
+Limbs = tuple[str, ...]
+"""The limbs of a figure as text, the greatest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure in lowered text: its limbs where they are known, and whether it has a fifth part."""
+    """A figure in lowered text: its limbs where they are known, and whether it is a fraction."""
 
     text: str
     limbs: Limbs | None = None
     fraction: bool = False
 
 
-def limb_names(name: str) -> Limbs:
-    """The variables that hold the limbs of a variable."""
-    return f"{name}'T", f"{name}'H", f"{name}'M", f"{name}'N"
-
-
 def of_limbs(limbs: Limbs) -> Figure:
     """A decimal of these limbs."""
-    return Figure(f"{NAME}({','.join(limbs)})", limbs)
-
-
-def constant(value: Fraction) -> Figure:
-    """A literal figure."""
-    if numbers.level(value) == FRACTION:
-        return Figure(numbers.fraction_text(value), None, True)
-    t, h, m, n, _ = numbers.limbs(value)
-    return of_limbs((str(t), str(h), str(m), str(n)))
+    return Figure(f"{DECIMAL}({','.join(limbs)})", limbs)
 
 
 class Figures:
@@ -51,6 +39,18 @@ class Figures:
         self.typed = levels.typed
         self.scribe = scribe
         self.call = call
+        self.shape = levels.shape
+
+    def limb_names(self, name: str) -> Limbs:
+        """The variables that hold the limbs of a variable."""
+        return tuple(f"{name}'{letter}" for letter in self.shape.letters)
+
+    def constant(self, value: Fraction) -> Figure:
+        """A literal figure. Raises TooWide."""
+        if numbers.level(value) == FRACTION:
+            return Figure(self.shape.fraction_text(value), None, True)
+        limbs, _ = self.shape.limbs(value)
+        return of_limbs(tuple(map(str, limbs)))
 
     def sort(self, term: Expr) -> Sort | None:
         """The sort of a term, or None where it has none by itself."""
@@ -69,7 +69,7 @@ class Figures:
             case Int(value=value) if isinstance(own, CountSort):
                 return Figure(str(value))
             case Int() | Str():
-                return constant(self.levels.literal(term))
+                return self.constant(self.levels.literal(term))
             case Op():
                 return self._operation(term)
         raise AssertionError(term)
@@ -81,23 +81,24 @@ class Figures:
         fraction = self.levels.variables.get(name, 0) == FRACTION
         if name not in self.scribe.expanded:
             return Figure(name, None, fraction)
-        limbs = limb_names(name)
-        tail = f",{name}'R" if fraction else ""
-        return Figure(f"{NAME}({','.join(limbs)}{tail})", limbs, fraction)
+        limbs = self.limb_names(name)
+        if fraction:
+            return Figure(f"{FRACTIONAL}({','.join(limbs)},{name}'R)", limbs, True)
+        return of_limbs(limbs)
 
     def lifted(self, figure: Figure) -> str:
-        """A figure with its fifth part."""
+        """A figure as a fraction."""
         if figure.fraction:
             return figure.text
         limbs = figure.limbs or self._opened(figure)
-        return f"{NAME}({','.join(limbs)},0)"
+        return f"{FRACTIONAL}({','.join(limbs)},0)"
 
     def written(self, figure: Figure, fraction: bool) -> str:
-        """A figure's text, with its fifth part where there is to be one."""
+        """A figure's text, as a fraction where it is to be one."""
         return self.lifted(figure) if fraction else figure.text
 
     def in_shape(self, term: Expr, sort: Sort, fraction: bool) -> str:
-        """A term's figure, or its pool of them, with a fifth part where there is to be one."""
+        """A term's figure, or its pool of them, as fractions where they are to be."""
         if isinstance(term, Pool):
             return f"({';'.join(self.in_shape(a, sort, fraction) for a in term.args)})"
         return self.written(self.figure(term, sort), fraction)
@@ -111,8 +112,8 @@ class Figures:
         """The limbs of a decimal that stands as one variable."""
         if figure.text in self.typed.variables:
             self.scribe.expand(figure.text)
-        limbs = limb_names(figure.text)
-        self.scribe.add(f"{figure.text} = {NAME}({','.join(limbs)})", limbs, (figure.text,))
+        limbs = self.limb_names(figure.text)
+        self.scribe.add(f"{figure.text} = {DECIMAL}({','.join(limbs)})", limbs, (figure.text,))
         return limbs
 
     def _limbs(self, term: Expr, sort: Sort) -> Limbs:
@@ -123,17 +124,20 @@ class Figures:
         """A native integer as a pure number.
 
         clingo's quotients round to zero: a remainder below it takes one from the quotient, which
-        lies between -3 and 2, and whose own sign is the first limb.
+        lies between -3 and 2 and is the limb above; in a wide shape its sign is one more.
         """
         if isinstance(term, Int):
-            return constant(Fraction(term.value))
+            return self.constant(Fraction(term.value))
         text = self.figure(term).text
         needs, sites = names(term), self.levels.sites(term)
         low = self._bind(f"({text})\\{BASE}", needs, sites)
         borrow = self._bind(f"({low}-{BASE - 1})/{BASE}", needs, sites)
         high = self._bind(f"({text})/{BASE}+{borrow}", needs, sites)
+        below = (f"{low}-{BASE}*{borrow}", "0")
+        if self.shape.width == 3:
+            return of_limbs((high, *below))
         first = f"(({high}-2)/3)"
-        return of_limbs((first, f"{high}-{BASE}*{first}", f"{low}-{BASE}*{borrow}", "0"))
+        return of_limbs((first, f"{high}-{BASE}*{first}", *below))
 
     def _operation(self, term: Op) -> Figure:
         if not self.levels.native(term):
@@ -163,36 +167,42 @@ class Figures:
 
     def _sum(self, left: Expr, right: Expr, sort: Sort) -> Figure:
         """Limb by limb from the least; each pair stays below 2**31 with its carry."""
-        at, ah, am, an = self._limbs(left, sort)
-        bt, bh, bm, bn = self._limbs(right, sort)
+        one, other = self._limbs(left, sort), self._limbs(right, sort)
         needs = names(left) | names(right)
         sites = self.levels.sites(left) | self.levels.sites(right)
-        carry, low = "", "0"
-        if self.levels.level(left) or self.levels.level(right):
-            n = self._bind(f"{an}+{bn}", needs, sites)
-            carry, low = f"+{n}/{BASE}", f"{n}\\{BASE}"
-        m = self._bind(f"{am}+{bm}{carry}", needs, sites)
-        h = self._bind(f"{ah}+{bh}+{m}/{BASE}", needs, sites)
-        return of_limbs((f"{at}+{bt}+{h}/{BASE}", f"{h}\\{BASE}", f"{m}\\{BASE}", low))
+        whole = not (self.levels.level(left) or self.levels.level(right))
+        found: list[str] = []
+        carry = ""
+        for place in range(self.shape.width - 1, 0, -1):
+            if whole and not found:
+                found.append("0")
+                continue
+            limb = self._bind(f"{one[place]}+{other[place]}{carry}", needs, sites)
+            found.append(f"{limb}\\{BASE}")
+            carry = f"+{limb}/{BASE}"
+        return of_limbs((f"{one[0]}+{other[0]}{carry}", *reversed(found)))
 
     def _difference(self, left: Expr | None, right: Expr, sort: Sort) -> Figure:
         """As a sum, with a base lent to each limb and taken back from the next."""
-        zero: Limbs = ("0", "0", "0", "0")
-        at, ah, am, an = zero if left is None else self._limbs(left, sort)
-        bt, bh, bm, bn = (f"({limb})" for limb in self._limbs(right, sort))
+        zero: Limbs = ("0",) * self.shape.width
+        one = zero if left is None else self._limbs(left, sort)
+        other = [f"({limb})" for limb in self._limbs(right, sort)]
         needs = names(right) | (names(left) if left is not None else set())
         sites = self.levels.sites(right)
         level = self.levels.level(right)
         if left is not None:
             sites |= self.levels.sites(left)
             level = max(level, self.levels.level(left))
-        borrow, low = f"+{BASE}", "0"
-        if level:
-            n = self._bind(f"{an}-{bn}+{BASE}", needs, sites)
-            borrow, low = f"+{BASE - 1}+{n}/{BASE}", f"{n}\\{BASE}"
-        m = self._bind(f"{am}-{bm}{borrow}", needs, sites)
-        h = self._bind(f"{ah}-{bh}+{BASE - 1}+{m}/{BASE}", needs, sites)
-        return of_limbs((f"{at}-{bt}-1+{h}/{BASE}", f"{h}\\{BASE}", f"{m}\\{BASE}", low))
+        found: list[str] = []
+        lent, taken = f"+{BASE}", ""
+        for place in range(self.shape.width - 1, 0, -1):
+            if not level and not found:
+                found.append("0")
+                continue
+            limb = self._bind(f"{one[place]}-{other[place]}{lent}", needs, sites)
+            found.append(f"{limb}\\{BASE}")
+            lent, taken = f"+{BASE - 1}+{limb}/{BASE}", f"-1+{limb}/{BASE}"
+        return of_limbs((f"{one[0]}-{other[0]}{taken}", *reversed(found)))
 
     def _product(self, ratio: Fraction, term: Expr) -> Figure:
         """A figure times p/q, p <= q, q a divisor of the base: limb by limb.
@@ -204,26 +214,24 @@ class Figures:
         p, q = ratio.numerator, ratio.denominator
         if q == 1:
             return self.figure(term)
-        t, h, m, n = self._limbs(term, RATIO)
+        limbs = self._limbs(term, RATIO)
         unit = BASE // q
         # clingo's quotients round to zero: lifted above it, the first limb rounds down.
-        top = f"({t}+{TOP * q})"
+        lift = self.shape.top
+        first = f"({limbs[0]}+{lift * q})"
+        above = [first, *limbs[1:-1]]
         if p == 1:
-            return of_limbs(
-                (
-                    f"{top}/{q}-{TOP}",
-                    f"({top}\\{q})*{unit}+{h}/{q}",
-                    f"({h}\\{q})*{unit}+{m}/{q}",
-                    f"({m}\\{q})*{unit}+{n}/{q}",
-                )
-            )
-        found = []
-        carry = ""
-        for limb, above in ((n, m), (m, h), (h, top)):
+            rest = [
+                f"({high}\\{q})*{unit}+{limb}/{q}"
+                for high, limb in zip(above, limbs[1:], strict=True)
+            ]
+            return of_limbs((f"{first}/{q}-{lift}", *rest))
+        found, carry = [], ""
+        for high, limb in zip(reversed(above), reversed(limbs[1:]), strict=True):
             own = f"({limb}/{q})*{p}+(({limb}\\{q})*{p})/{q}"
-            lent = f"((({above}\\{q})*{p})\\{q})*{unit}"
-            found.append(self._bind(f"{own}+{lent}{carry}", names(term), set()))
-            carry = f"+{found[-1]}/{BASE}"
-        first = f"({top}/{q}-{TOP})*{p}+(({top}\\{q})*{p})/{q}{carry}"
-        low, middle, high = (f"{name}\\{BASE}" for name in found)
-        return of_limbs((first, high, middle, low))
+            lent = f"((({high}\\{q})*{p})\\{q})*{unit}"
+            bound = self._bind(f"{own}+{lent}{carry}", names(term), set())
+            found.append(f"{bound}\\{BASE}")
+            carry = f"+{bound}/{BASE}"
+        top = f"({first}/{q}-{lift})*{p}+(({first}\\{q})*{p})/{q}{carry}"
+        return of_limbs((top, *reversed(found)))

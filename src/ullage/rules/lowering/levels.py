@@ -8,7 +8,7 @@ from fractions import Fraction
 from ullage.rules import arithmetic, numbers
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering.program import Flags, Levels
-from ullage.rules.numbers import BASE, FRACTION, LEVELS, TOP
+from ullage.rules.numbers import BASE, FRACTION, LEVELS
 from ullage.rules.terms import (
     Aggregate,
     Atom,
@@ -107,6 +107,7 @@ class RuleLevels:
         self.slots = slots
         self.flags = flags
         self.numbering = numbering
+        self.shape = flags.shape
         self.variables: dict[str, int] = {}
         self.sizes: dict[str, int] = {}
         self.bound = {
@@ -290,13 +291,14 @@ class RuleLevels:
         match term:
             case Var(name=name):
                 own = self.typed.variables.get(name)
-                least = COUNT_RANGE if isinstance(own, CountSort) else TOP
+                least = COUNT_RANGE if isinstance(own, CountSort) else self.shape.top
                 return least if name in self.bound else max(self.sizes.get(name, 0), least)
             case Pool(args=args):
                 return max(self.size(a) for a in args)
             case Op() if self.native(term) and self.factor(term) is None:
                 return sum(self._limb(a, self.typed.sort(term)) for a in term.args) + 1
-        return COUNT_RANGE if isinstance(self.typed.terms.get(id(term)), CountSort) else TOP
+        counted = isinstance(self.typed.terms.get(id(term)), CountSort)
+        return COUNT_RANGE if counted else self.shape.top
 
     def _limb(self, term: Expr, sort: Sort) -> int:
         """The size of a term as a part of a sum; a count in a sum of figures has a small limb."""
@@ -308,7 +310,8 @@ class RuleLevels:
         """Whether a figure may be outside the range of its sort as it is written."""
         if not isinstance(sort, ExactSort | CountSort) or isinstance(term, Int | Str):
             return False
-        return self._limb(term, sort) > (COUNT_RANGE if isinstance(sort, CountSort) else TOP)
+        most = COUNT_RANGE if isinstance(sort, CountSort) else self.shape.top
+        return self._limb(term, sort) > most
 
     def native(self, term: Op) -> bool:
         """Whether an expression is written out in limbs: exact, and every part within 32 bits.
@@ -324,6 +327,7 @@ class RuleLevels:
             return (
                 0 < ratio <= 1
                 and ratio.denominator <= _LARGEST_FACTOR
+                and (ratio.denominator + 1) * self.shape.top < 2**31
                 and places <= LEVELS
                 and BASE % ratio.denominator == 0
                 and isinstance(other, Var)

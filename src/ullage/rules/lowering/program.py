@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from ullage.findings import Position
+from ullage.rules.numbers import NARROW, WIDE, Shape
 from ullage.rules.terms import Rule
 from ullage.rules.vocabulary import Slot
 from ullage.sorts import Sort
@@ -19,11 +20,18 @@ Levels = dict[Slot, int]
 class Flags:
     """What earlier tries found out about sites, by number.
 
-    ``fractions`` had a value of more than nine decimals, ``undefined`` had none for some arguments.
+    ``fractions`` had a value of more than nine decimals, ``undefined`` had none for some arguments;
+    ``wide`` says that some figure was too large for a narrow shape.
     """
 
     fractions: frozenset[int] = frozenset()
     undefined: frozenset[int] = frozenset()
+    wide: bool = False
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the program's figures."""
+        return WIDE if self.wide else NARROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +79,11 @@ class RangeCheck:
 class Lowered:
     """A lowered program without facts.
 
-    ``levels`` says how facts are to be written; ``undefined`` and ``empty`` name relations whose
-    atoms are errors of a site or of an extremum.
+    ``levels`` and ``shape`` say how facts are to be written; ``undefined`` and ``empty`` name
+    relations whose atoms are errors of a site or of an extremum.
     """
 
+    shape: Shape
     lines: list[Line] = field(default_factory=list)
     sites: dict[int, Site] = field(default_factory=dict)
     levels: Levels = field(default_factory=dict)

@@ -30,7 +30,7 @@ from ullage.rules.lowering.program import (
 from ullage.rules.lowering.scribe import Scribe, WriteAgain, is_temp
 from ullage.rules.lowering.sites import Calls
 from ullage.rules.lowering.unfold import unfold
-from ullage.rules.numbers import FRACTION, NAME, TOP
+from ullage.rules.numbers import DECIMAL, FRACTION, FRACTIONAL
 from ullage.rules.terms import (
     NEGATED,
     Aggregate,
@@ -59,13 +59,16 @@ from ullage.sorts import COUNT_RANGE, CountSort, ExactSort, FormsSort, Sort, Tup
 
 
 def lower(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -> Lowered:
-    """Lower rules over facts whose slots have these levels."""
+    """Lower rules over facts whose slots have these levels.
+
+    Raises TooWide where a literal is too large for the shape of the flags.
+    """
     rules = [unfold(t) for t in rules]
     numbering: dict[int, int] = {}
     for typed in rules:
         for literal in (typed.rule.head, *typed.rule.body):
             _number(literal, numbering)
-    program = Lowered(levels=dict(facts))
+    program = Lowered(flags.shape, levels=dict(facts))
     levels = [RuleLevels(t, program.levels, flags, numbering) for t in rules]
     before = None
     while before != program.levels:
@@ -132,10 +135,12 @@ class _Ranges:
             if isinstance(sort, CountSort):
                 value, far, tests = "V", f"|V| >= {COUNT_RANGE}", ["#true"]
             else:
-                tail = ",R" if program.levels.get(slot, 0) == FRACTION else ""
-                zeros = ",0,0,0" + (",0" if tail else "")
-                value, far = f"{NAME}(T,H,M,N{tail})", f"|T| >= {TOP}"
-                tests = [f"V >= {NAME}({TOP}{zeros})", f"V <= {NAME}(-{TOP}{zeros})"]
+                name, parts = DECIMAL, list(program.shape.letters)
+                if program.levels.get(slot, 0) == FRACTION:
+                    name, parts = FRACTIONAL, [*parts, "R"]
+                top, zeros = program.shape.top, ",0" * (len(parts) - 1)
+                value, far = f"{name}({','.join(parts)})", f"|{parts[0]}| >= {top}"
+                tests = [f"V >= {name}({top}{zeros})", f"V <= {name}(-{top}{zeros})"]
             # One pass over all values, by a number; only what that leaves is compared as a term.
             bodies = [(f"{beyond}({value})", [pattern.replace("%", value), far])]
             bodies += [(f"{relation}(V)", [f"{beyond}(V)", test]) for test in tests]
