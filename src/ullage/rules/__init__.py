@@ -1,7 +1,7 @@
 """The rule language: read, declare, sort, check, lower.
 
-Data flows one way through this package: ``syntax`` (text to terms), ``docstrings`` (declared
-predicates and laws), ``inference`` (a sort for every variable), ``graph`` (strata, constructors,
-growth), ``slots`` (which decimals a value can have), ``lower`` (plain clingo), ``numbers`` (exact
-numbers as clingo terms).
+Data flows one way through this package: ``syntax`` and ``reader`` (text to ``terms``),
+``docstrings`` and ``vocabulary`` (what is declared), ``inference`` (a sort for every variable),
+``graph`` and ``recursion`` (what rules build on one another), all bound into a ``book``; then
+``lowering`` (plain clingo), with ``numbers`` and ``encode`` (figures and facts as its terms).
 """
