@@ -236,7 +236,9 @@ def test_fail_on_says_what_stands_in_the_way(
     main(["check", "--fail-on", "refused", "--fail-on", "unestablished"])
     assert capsys.readouterr() == (
         "",
-        "ullage: 2 standings are refused\nullage: 1 standing is unestablished\n",
+        "ullage: 2 standings are refused: weight_offload_split gh200-glm52-marlin, "
+        "weight_offload_split gh200-glm52-marlin\n"
+        "ullage: 1 standing is unestablished: weight_offload_split gh200-glm52\n",
     )
 
 

@@ -122,3 +122,11 @@ def _bound(value: Fraction, sort: Sort) -> str:
         return exact_text(value)
     unit = next((u for u, size in sort.units.items() if size == 1), "")
     return f"{exact_text(value)} {unit}".rstrip()
+
+
+def elsewhere(column: str, table: Table, declarations: Declarations) -> str:
+    """A hint for a column that a table lacks, and another with a key of the same sort has."""
+    for other in declarations.tables.values():
+        if other is not table and column in other.columns and other.key_sort == table.key_sort:
+            return f"`{other.name}` has a column `{column}`"
+    return ""

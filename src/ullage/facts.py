@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from ullage.declarations import Column, Declarations, Table, check_bounds, read_value
+from ullage.declarations import Column, Declarations, Table, check_bounds, elsewhere, read_value
 from ullage.findings import Finding, Position, UsageError, listed, similar
 from ullage.sorts import (
     COUNT_RANGE,
@@ -37,7 +37,7 @@ from ullage.sorts import (
     shorten,
     whole_or_fraction,
 )
-from ullage.textfiles import files_below, shown_path
+from ullage.textfiles import files_below, passed_over, shown_path
 from ullage.yamlnodes import (
     ABSENT,
     YAML_ENDINGS,
@@ -267,6 +267,7 @@ class _TableReader:
     """What loading knows of one table: its readers, and its rows so far by key."""
 
     __slots__ = (
+        "declarations",
         "defaults",
         "fresh",
         "hints",
@@ -280,8 +281,9 @@ class _TableReader:
         "table",
     )
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, declarations: Declarations) -> None:
         self.table = table
+        self.declarations = declarations
         columns = {c.name: c for c in table.key} | dict(table.columns)
         self.readers = {name: _ColumnReader(c) for name, c in columns.items()}
         self.key_names = tuple(c.name for c in table.key)
@@ -304,7 +306,8 @@ class _TableReader:
             self.hints[name] = (
                 "write the row out: merge keys are not read"
                 if name == "<<"
-                else _near(name, (*self.readers, "source"), "column")
+                else elsewhere(name, self.table, self.declarations)
+                or _near(name, (*self.readers, "source"), "column")
                 or f"columns are {listed([*self.readers])}"
             )
         return self.hints[name]
@@ -320,7 +323,9 @@ class _Loader:
         derived: Mapping[str, Position],
         may_be_empty: bool,
     ) -> None:
-        self.tables = {name: _TableReader(t) for name, t in declarations.tables.items()}
+        self.tables = {
+            name: _TableReader(t, declarations) for name, t in declarations.tables.items()
+        }
         self.override = override
         self.derived = derived
         self.may_be_empty = may_be_empty
@@ -338,6 +343,12 @@ class _Loader:
         self.rows_seen = 0
         files, findings = files_below(folder, YAML_ENDINGS)
         self.findings += findings
+        self.findings += passed_over(
+            folder,
+            files,
+            (*YAML_ENDINGS, ".json"),
+            "facts are read from `.yaml` and `.yml` files; move what is none elsewhere",
+        )
         for file in files:
             self.read_document(read_document(file))
         if not self.rows_seen and not self.may_be_empty and len(self.findings) == findings_before:

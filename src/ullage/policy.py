@@ -14,6 +14,7 @@ from ullage.findings import (
     Position,
     UsageError,
     errors_of,
+    listed,
     similar,
 )
 from ullage.results import Bindings, Law, Standing, value_order
@@ -27,8 +28,11 @@ from ullage.tables import load_declarations
 def default_folders() -> tuple[Path, Path]:
     """The rules and facts of the working folder where both exist, else those shipped."""
     here = (Path("rules"), Path("facts"))
-    if all(p.is_dir() for p in here):
-        return here
+    return here if all(p.is_dir() for p in here) else shipped_folders()
+
+
+def shipped_folders() -> tuple[Path, Path]:
+    """The rules and facts that come with the package."""
     shipped = Path(__file__).parent / "_policy"
     if not shipped.is_dir():
         shipped = Path(__file__).parents[2]
@@ -57,19 +61,15 @@ class Policy:
         """Load rules and facts from folders, and facts from rows.
 
         Without ``rules`` and ``facts`` the working folder's are taken where both exist, else those
-        shipped; with ``rows`` and no ``facts``, the rows are all there is. Rows map a table's name
+        shipped; of one alone, the other is the working folder's where it has it, else that shipped.
+        With ``rows`` and no ``facts``, the rows are all there is. Rows map a table's name
         to mappings from column to value: text as in YAML, or bool, int, Fraction or Decimal in
         base units; None is absent. With ``override`` a later folder's row replaces an earlier one
         of equal key.
 
         Raises UsageError where a folder is missing. What is invalid inside is kept as findings.
         """
-        default_rules, default_facts = default_folders()
-        rule_folders = _paths(rules) if rules is not None else [default_rules]
-        if facts is not None:
-            fact_folders = _paths(facts)
-        else:
-            fact_folders = [] if rows is not None else [default_facts]
+        rule_folders, fact_folders = _folders(rules, facts, rows is not None)
         progress.phase("loading rules")
         declarations, findings = load_declarations(rule_folders)
         book = load_book(rule_folders, declarations)
@@ -77,6 +77,9 @@ class Policy:
         base, found = load_facts(
             declarations, fact_folders, rows=rows, override=override, derived=_derived(book)
         )
+        if not declarations.tables:
+            # Whatever names a table would only say again that there is none.
+            return cls(book, base, findings)
         return cls(book, base, [*findings, *book.findings, *found])
 
     @property
@@ -113,30 +116,39 @@ class Policy:
         return tuple(sorted(set(findings), key=lambda f: f.sort_key))
 
     def standings(
-        self, laws: Sequence[str] = (), subject: str | None = None
+        self, laws: Sequence[str] | str = (), subject: str | None = None
     ) -> tuple[Standing, ...]:
-        """The standings of the named laws (all, where none is named), by law and subject.
+        """The standings of the named law or laws (all, where none is named), by law and subject.
 
         ``subject`` is a subject's parts joined by ``/``. Raises PolicyError where the policy is
         invalid, UsageError for a law or subject that is not there.
         """
-        known = self._book.laws
+        laws = [laws] if isinstance(laws, str) else laws
+        self._sound()
         for law in laws:
-            if law not in known and not errors_of(self._findings):
-                raise UsageError(
-                    f"no law is named `{law}`",
-                    similar(law, known, "law") or f"laws are {', '.join(known)}",
-                )
+            if law not in self._book.laws:
+                raise UsageError(f"no law is named `{law}`", self._law_hint(law))
         chosen = [s for s in self._solved() if not laws or s.law in laws]
         if subject is None:
             return tuple(chosen)
         found = tuple(s for s in chosen if s.subject_text == subject)
         if not found:
+            subjects = sorted({s.subject_text for s in chosen})
+            parts = [s for s in subjects if subject in s.split("/")]
             raise UsageError(
                 f"no subject is named `{subject}`",
-                similar(subject, {s.subject_text for s in chosen}, "subject"),
+                f"subjects with it are {listed(parts)}"
+                if parts
+                else similar(subject, subjects, "subject"),
             )
         return found
+
+    def _law_hint(self, name: str) -> str:
+        of = sorted({s.law for s in self._solved() if s.subject_text == name})
+        if of:
+            return f"it is a subject of {listed(of)}: write `--subject {name}`"
+        known = self._book.laws
+        return similar(name, known, "law") or f"laws are {listed(list(known))}"
 
     def query(self, body: str) -> Bindings:
         """The bindings of a rule body's variables, in the order of their appearance.
@@ -175,7 +187,9 @@ class Policy:
 
     def _solved(self) -> tuple[Standing, ...]:
         if self._standings is None:
-            found, findings = standings(self.model(), self._book.laws)
+            found, findings = standings(
+                self.model(), self._book.laws, [t.rule for t in self._book.rules]
+            )
             if findings:
                 raise PolicyError([*self._findings, *findings])
             self._standings = tuple(found)
@@ -191,7 +205,25 @@ def _derived(book: RuleBook) -> dict[str, Position]:
     return places
 
 
+def _folders(
+    rules: Sequence[Path | str] | Path | str | None,
+    facts: Sequence[Path | str] | Path | str | None,
+    rows: bool,
+) -> tuple[list[Path], list[Path]]:
+    """The folders that a load reads. Raises UsageError for a name that is empty."""
+    default_rules, default_facts = default_folders()
+    if rules is not None or facts is not None:
+        shipped_rules, shipped_facts = shipped_folders()
+        default_rules = Path("rules") if Path("rules").is_dir() else shipped_rules
+        default_facts = Path("facts") if Path("facts").is_dir() else shipped_facts
+    rule_folders = _paths(rules) if rules is not None else [default_rules]
+    if facts is not None:
+        return rule_folders, _paths(facts)
+    return rule_folders, [] if rows else [default_facts]
+
+
 def _paths(given: Sequence[Path | str] | Path | str) -> list[Path]:
-    if isinstance(given, Path | str):
-        return [Path(given)]
-    return [Path(p) for p in given]
+    paths = [given] if isinstance(given, Path | str) else list(given)
+    if "" in paths:
+        raise UsageError("a folder's name is empty", "write `.` for the working folder")
+    return [Path(p) for p in paths]

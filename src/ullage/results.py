@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from fractions import Fraction
 
 from ullage.sorts import ExactSort, Sort, display, exact_text
 
 
-class StandingClass(Enum):
+class StandingClass(StrEnum):
     """The class of a verdict, in the order in which people want to read them."""
 
     REFUSED = "refused"
@@ -47,6 +47,9 @@ class Quantity:
 
     def __str__(self) -> str:
         return self.display
+
+    def __repr__(self) -> str:
+        return f"Quantity({self.text} {self.unit})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +139,10 @@ class Bindings:
 
     variables: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Value]]:
+        """The bindings, each as a mapping from variable to value."""
+        return (dict(zip(self.variables, row, strict=True)) for row in self.rows)

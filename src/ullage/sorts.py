@@ -218,6 +218,12 @@ def parse_exact(text: str, sort: ExactSort) -> Fraction:
             f"`{shorten(stripped)}` has an exponent, which is not read",
             f"write the digits out, as in `{example}`",
         )
+    if re.match(r"[,_'][0-9]", unit):
+        raise ScalarError(
+            "not-a-quantity",
+            f"`{shorten(stripped)}` has a separator, which is not read",
+            f"write the digits alone and `.` before decimals, as in `{example}`",
+        )
     value = parse_number(number)
     if value is None:
         raise ScalarError(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from clingo.symbol import Symbol, Tuple_
 
-from ullage.findings import Finding
+from ullage.findings import Finding, Position
 from ullage.results import (
     Quantity,
     Standing,
@@ -22,7 +22,8 @@ from ullage.results import (
 )
 from ullage.rules import numbers
 from ullage.rules.book import SUBJECT
-from ullage.rules.docstrings import LawDecl, TermDecl
+from ullage.rules.docstrings import BUILTIN, LawDecl, TermDecl
+from ullage.rules.terms import Fun, Rule
 from ullage.solve import Model
 from ullage.sorts import (
     BoolSort,
@@ -36,6 +37,8 @@ from ullage.sorts import (
 
 _Key = tuple[str, Symbol]
 """A law's name and a subject, as rules write it."""
+
+_Speakers = Mapping[tuple[str, str, str], Sequence[Position]]
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -71,8 +74,11 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing], list[Finding]]:
+def standings(
+    model: Model, laws: Mapping[str, LawDecl], rules: Iterable[Rule]
+) -> tuple[list[Standing], list[Finding]]:
     """Every standing, by law and subject, and what the rules left unsaid or said twice."""
+    says = _speakers(rules)
     verdicts: dict[_Key, list[str]] = defaultdict(list)
     for atom in model.atoms("standing", 3):
         law, subject, verdict = atom.arguments
@@ -98,14 +104,14 @@ def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing]
             key = (decl.name, subject)
             known.add(key)
             if len(verdicts[key]) != 1:
-                findings.append(_not_one(decl, parts, verdicts[key]))
+                findings.append(_not_one(decl, parts, verdicts[key], says))
                 continue
             standing = replace(
                 _standing(decl, parts, verdicts[key][0], values[key]),
                 reasons=tuple(reasons[key]),
                 obligations=tuple(obligations[key]),
             )
-            findings += _incomplete(decl, standing)
+            findings += _incomplete(decl, standing, says)
             result.append(standing)
     spoken: dict[str, Mapping[_Key, object]] = {
         "standing": verdicts,
@@ -119,6 +125,19 @@ def standings(model: Model, laws: Mapping[str, LawDecl]) -> tuple[list[Standing]
                 decl = laws[key[0]]
                 findings.append(_no_subject(kind, decl, _subject(key[1], decl)))
     return result, findings
+
+
+def _speakers(rules: Iterable[Rule]) -> _Speakers:
+    """Where rules derive each conclusion, by predicate, law and word."""
+    found: dict[tuple[str, str, str], list[Position]] = defaultdict(list)
+    for rule in rules:
+        if rule.head.name not in BUILTIN:
+            continue
+        law, _, said, *_ = rule.head.args
+        if isinstance(law, Fun) and isinstance(said, Fun):
+            place = replace(rule.position, note=f"says `{said.name}`")
+            found[rule.head.name, law.name, said.name].append(place)
+    return found
 
 
 def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key, list[Term]]:
@@ -172,7 +191,10 @@ def _shown(parts: tuple[tuple[str, Value], ...]) -> str:
 
 
 def _not_one(
-    decl: LawDecl, parts: tuple[tuple[str, Value], ...], verdicts: Sequence[str]
+    decl: LawDecl,
+    parts: tuple[tuple[str, Value], ...],
+    verdicts: Sequence[str],
+    says: _Speakers,
 ) -> Finding:
     if not verdicts:
         return Finding(
@@ -185,7 +207,7 @@ def _not_one(
     return Finding(
         "standing-conflict",
         f"`{decl.name}` says {said} of `{_shown(parts)}`",
-        (decl.position,),
+        (decl.position, *(p for v in sorted(verdicts) for p in says["standing", decl.name, v])),
         "let the conditions of its rules exclude each other",
     )
 
@@ -199,7 +221,7 @@ def _no_subject(kind: str, decl: LawDecl, parts: tuple[tuple[str, Value], ...]) 
     )
 
 
-def _incomplete(decl: LawDecl, standing: Standing) -> list[Finding]:
+def _incomplete(decl: LawDecl, standing: Standing, says: _Speakers) -> list[Finding]:
     """What a standing lacks, or has twice."""
     findings = []
     if standing.standing is StandingClass.REFUSED and not standing.reasons:
@@ -237,7 +259,7 @@ def _incomplete(decl: LawDecl, standing: Standing) -> list[Finding]:
             Finding(
                 "two-values",
                 f"`{decl.name}` gives `{standing.subject_text}` two values of `{name}`",
-                (decl.position,),
+                (decl.position, *says["value", decl.name, name]),
                 "a value has one figure; look for two rules, or two rows behind one",
             )
         )

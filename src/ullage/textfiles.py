@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
-from ullage.findings import Finding, Position
+from ullage.findings import Finding, Position, Severity
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -43,6 +44,25 @@ def files_below(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], lis
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         files += [Path(base, n) for n in names if n.endswith(endings) and not n.startswith(".")]
     return sorted(files, key=lambda f: f.as_posix()), findings
+
+
+def passed_over(
+    folder: Path, read: Iterable[Path], like: tuple[str, ...], help: str
+) -> list[Finding]:
+    """A warning, ``unread-file``, for each file whose ending is like those read, and is none."""
+    known = set(read)
+    files, _ = files_below(folder, ("",))
+    return [
+        Finding(
+            "unread-file",
+            f"`{shown_path(path)}` is passed over",
+            (Position(shown_path(path), 1, 1),),
+            help,
+            Severity.WARNING,
+        )
+        for path in files
+        if path not in known and path.name.lower().endswith(like)
+    ]
 
 
 def read_bytes(path: Path) -> bytes | Finding:

@@ -32,10 +32,13 @@ def write(text: str, stream: TextIO | None = None) -> None:
     A reader that has gone away, as ``head`` does, is no failure: the rest goes nowhere and the
     exit status still tells the result. Raises UsageError where the system refuses to write.
     """
-    stream = stream or sys.stdout
-    if stream is None or not text:
-        # A stream that the caller closed is None.
+    if not text:
         return
+    wanted = stream or sys.stdout
+    if wanted is None:
+        # A stream that the caller closed is None.
+        raise UsageError("cannot write the output: stdout is closed")
+    stream = wanted
     try:
         stream.write(text)
         stream.flush()

@@ -29,13 +29,17 @@ class VerbParser(argparse.ArgumentParser):
         self.add_argument(
             "--rules",
             action="append",
-            type=Path,
+            type=_folder,
             metavar="DIR",
             help="a folder of rules; repeatable (default: ./rules and ./facts where both exist, "
             "else the policy that comes with ullage)",
         )
         self.add_argument(
-            "--facts", action="append", type=Path, metavar="DIR", help="a folder of facts; likewise"
+            "--facts",
+            action="append",
+            type=_folder,
+            metavar="DIR",
+            help="a folder of facts; likewise",
         )
         self.add_argument(
             "--override",
@@ -80,15 +84,38 @@ class VerbParser(argparse.ArgumentParser):
         return f"see `{self.prog} --help`"
 
 
+def _folder(word: str) -> Path:
+    """A folder's path. Raises UsageError for an empty name, which ``Path`` takes for ``.``."""
+    if not word:
+        raise UsageError("a folder's name is empty", "write `.` for the working folder")
+    return Path(word)
+
+
+class Once(argparse.Action):
+    """Takes an option that may stand once. Raises UsageError for a second."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the value."""
+        if getattr(namespace, self.dest) is not None:
+            raise UsageError(f"`{option_string}` stands twice", "give it once")
+        setattr(namespace, self.dest, values)
+
+
 def one_of(option: str, known: Collection[str]) -> Callable[[str], str]:
     """A reader that takes the known words alone. It raises UsageError."""
 
     def read(word: str) -> str:
         if word not in known:
-            raise UsageError(
-                f"`{option}` does not take `{word}`",
-                similar(word, known, "word") or f"it takes {listed(list(known))}",
-            )
+            help = similar(word, known, "word") or f"it takes {listed(list(known))}"
+            if "," in word:
+                help = f"write the option once for each: `{option} A {option} B`"
+            raise UsageError(f"`{option}` does not take `{word}`", help)
         return word
 
     return read

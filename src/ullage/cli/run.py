@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ullage import progress
@@ -14,6 +15,8 @@ from ullage.results import Standing, StandingClass
 
 if TYPE_CHECKING:
     from ullage.policy import Policy
+
+_MOST_NAMED = 10
 
 Result = TypeVar("Result")
 
@@ -32,16 +35,30 @@ def with_policy(args: Namespace, work: Callable[[Policy], Result]) -> Result:
         # Imported here: the solver takes longer to load than `--help` takes to answer.
         from ullage.policy import Policy
 
+        _say_what_is_left_out(args)
         return work(Policy.load(args.rules, args.facts, override=args.override))
+
+
+def _say_what_is_left_out(args: Namespace) -> None:
+    """Say so where a folder in the working folder looks meant, and is not read."""
+    here = [name for name in ("rules", "facts") if Path(name).is_dir()]
+    if not args.rules and not args.facts and len(here) == 1:
+        missing = "facts" if here == ["rules"] else "rules"
+        say(
+            f"`{here[0]}` stands here without `{missing}`, so the shipped policy is used",
+            f"name folders with `--{here[0]}` to use them",
+        )
 
 
 def weigh(standings: Iterable[Standing], fail_on: Collection[str]) -> ExitCode:
     """The status that ``--fail-on`` asks for; what stands in the way is said on stderr."""
-    classes = [s.standing for s in standings]
+    given = list(standings)
     code = ExitCode.FINE
     for kind, status in _CODES.items():
-        count = classes.count(kind)
-        if count and kind.value in fail_on:
-            say(f"{count} standing{'s are' if count > 1 else ' is'} {kind.value}")
+        found = [f"{s.law} {s.subject_text}" for s in given if s.standing is kind]
+        if found and kind.value in fail_on:
+            are = "standings are" if len(found) > 1 else "standing is"
+            rest = f", and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+            say(f"{len(found)} {are} {kind.value}: {', '.join(found[:_MOST_NAMED])}{rest}")
             code = code or status
     return code

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, write, write_file, write_program
-from ullage.cli.parser import VerbParser
+from ullage.cli.parser import Once, VerbParser
 from ullage.cli.run import weigh, with_policy
 from ullage.results import Standing
 
@@ -28,7 +28,10 @@ def arguments(parser: VerbParser) -> None:
         "laws", nargs="*", metavar="LAW", help="a law to print the standings of (default: all)"
     )
     parser.add_argument(
-        "--subject", metavar="S", help="print this subject's standings alone; its parts joined by /"
+        "--subject",
+        action=Once,
+        metavar="S",
+        help="print this subject's standings alone; its parts joined by /",
     )
     parser.add_argument(
         "--values",

@@ -22,7 +22,8 @@ from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
 from ullage.rules.terms import Aggregate, Atom, Conditional, Literal, Rule, Var, variables
 from ullage.rules.vocabulary import Vocabulary
 from ullage.sorts import Sort
-from ullage.textfiles import files_below, shown_path
+from ullage.textfiles import files_below, passed_over, shown_path
+from ullage.yamlnodes import YAML_ENDINGS
 
 SUBJECT = "_subject'"
 """What begins the name of the predicate that holds a law's subjects."""
@@ -57,6 +58,13 @@ def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
     for folder in folders:
         files, found = files_below(folder, (".lp",))
         findings += found
+        tables, _ = files_below(folder / "tables", YAML_ENDINGS)
+        findings += passed_over(
+            folder,
+            [*files, *tables],
+            (".lp", *YAML_ENDINGS),
+            "laws end in `.lp`, and declarations are `.yaml` files below `tables/`",
+        )
         for path in files:
             if path.relative_to(folder).parts[0] != "search":
                 laws.append(path)
@@ -123,13 +131,15 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
     # A rule that was refused may be the one that derives, or reads.
     if not refused:
         findings += graph.check_readers(rules, predicates, subjects)
+        findings += graph.check_conclusions(rules, laws)
     findings += check_recursion(rules, declarations)
     findings += graph.check_labels(rules)
     findings += graph.check_lone_variables(rules)
+    findings += graph.check_sums(rules)
     faulty = {p.file for f in errors_of(findings) for p in f.positions}
     for file in files:
         if file.path not in faulty:
-            findings += _check_header(file)
+            findings += _check_header(file, laws)
     findings += _missing_labels(rules)
     return book
 
@@ -224,7 +234,8 @@ def _subject_rule(law: LawDecl) -> tuple[Rule | None, list[Finding]]:
 def _at_law(finding: Finding, law: LawDecl) -> Finding:
     """A finding about a law's subjects, at the law's docstring."""
     place = dataclasses.replace(law.position, note="the section `Subjects:` of this docstring")
-    return dataclasses.replace(finding, positions=(place, *finding.positions[1:]))
+    others = [p for p in finding.positions[1:] if p.file != law.position.file]
+    return dataclasses.replace(finding, positions=(place, *others))
 
 
 def check_safety(file: RuleFile) -> list[Finding]:
@@ -274,12 +285,21 @@ def check_safety(file: RuleFile) -> list[Finding]:
     return findings
 
 
-def _check_header(file: RuleFile) -> list[Finding]:
+def _check_header(file: RuleFile, laws: Mapping[str, LawDecl]) -> list[Finding]:
     """The header says what the file reads and derives, and says it truly."""
     if not file.rules:
         return []
     derived = {(r.head.name, len(r.head.args)) for r in file.rules}
     read = {(u.atom.name, len(u.atom.args)) for r in file.rules for u in graph.uses(r.body)}
+    # What only collects subjects may be named, and need not be.
+    subjects = {
+        (u.atom.name, len(u.atom.args))
+        for law in laws.values()
+        if law.position.file == file.path
+        for rule in [_subject_rule(law)[0]]
+        if rule is not None
+        for u in graph.uses(rule.body)
+    }
     wanted = {
         "Input": {s for s in read - derived if not s[0].startswith("_")},
         "Output": {s for s in derived if not s[0].startswith("_")},
@@ -301,7 +321,11 @@ def _check_header(file: RuleFile) -> list[Finding]:
         if word == "Purpose":
             continue
         said = signatures(text)
-        for pair, what in ((wanted[word] - said, "does not name"), (said - wanted[word], "names")):
+        more_read = subjects if word == "Input" else set()
+        for pair, what in (
+            (wanted[word] - said, "does not name"),
+            (said - wanted[word] - more_read, "names"),
+        ):
             if pair:
                 shown = listed([f"{n}/{a}" for n, a in sorted(pair)])
                 verb = "read" if word == "Input" else "derive"
@@ -339,21 +363,28 @@ def query_rule(
 
     Positions are those of the body's text, in the file ``<query>``.
     """
-    file, findings = parse_text(QUERY_FILE, f"query :-\n{body.strip().removesuffix('.')}\n.")
+    body = body.strip().removesuffix(".").rstrip()
+    if not body:
+        return None, (), [_query_finding("the query is empty", "write a rule's body", 1, 1)]
+    file, findings = parse_text(QUERY_FILE, f"query :-\n{body}\n.")
     if not findings and len(file.rules) != 1:
-        place = Position(QUERY_FILE, 2, 1)
-        findings = [Finding("rule-syntax", "the query is not one body", (place,))]
+        findings = [
+            _query_finding("the query is not one body", "a query has a body and no head", 2, 1)
+        ]
     if not findings:
         findings = check_safety(file)
     if findings:
-        return None, (), [from_query(f) for f in findings]
+        last = body.split("\n")
+        end = Position(QUERY_FILE, len(last) + 1, len(last[-1]) + 1)
+        return None, (), [from_query(_within(f, end)) for f in findings]
     rule = file.rules[0]
     found: dict[str, Var] = {}
     for literal in rule.body:
         for variable in _outer_variables(literal):
             if not variable.anonymous:
                 found.setdefault(variable.name, variable)
-    probe, findings = infer(rule, _with_query(book.vocabulary, "query", ()))
+    probe_rule = dataclasses.replace(rule, head=dataclasses.replace(rule.head, name=QUERY))
+    probe, findings = infer(probe_rule, _with_query(book.vocabulary, QUERY, ()))
     if probe is None:
         return None, (), [from_query(f) for f in findings]
     columns = tuple((n, probe.variables[n]) for n in found)
@@ -362,6 +393,23 @@ def query_rule(
         dataclasses.replace(rule, head=head), _with_query(book.vocabulary, QUERY, columns)
     )
     return typed, columns, [from_query(f) for f in findings]
+
+
+def _query_finding(message: str, help: str, line: int, column: int) -> Finding:
+    return Finding("rule-syntax", message, (Position(QUERY_FILE, line, column),), help)
+
+
+def _within(finding: Finding, end: Position) -> Finding:
+    """A finding of a query; one behind its text says that the text breaks off."""
+    at = finding.positions[0]
+    if finding.code != "rule-syntax" or (at.line, at.column) <= (end.line, end.column):
+        return finding
+    return _query_finding(
+        "the query ends too early",
+        "close what is open; the last literal is not whole",
+        end.line,
+        end.column,
+    )
 
 
 def _with_query(

@@ -216,5 +216,71 @@ def check_lone_variables(rules: Iterable[Rule]) -> list[Finding]:
     return findings
 
 
+def check_sums(rules: Iterable[Rule]) -> list[Finding]:
+    """A sum of figures alone adds equal figures of different things up once."""
+    findings = []
+    for rule in rules:
+        for literal in rule.body:
+            if not isinstance(literal, Aggregate) or literal.function != "sum":
+                continue
+            for element in literal.elements:
+                others = set().union(*(names(c) for c in element.conditions)) - names(
+                    element.terms[0]
+                )
+                outside = names(rule.head).union(
+                    *(names(b) for b in rule.body if not isinstance(b, Aggregate | Conditional))
+                )
+                if len(element.terms) == 1 and others - outside:
+                    findings.append(
+                        Finding(
+                            "keyless-sum",
+                            "the sum adds equal figures up once, whatever they are of",
+                            (element.position,),
+                            "name what they are of, too, as in `#sum { Need, Job : … }`",
+                            Severity.WARNING,
+                        )
+                    )
+    return findings
+
+
+def check_conclusions(rules: Iterable[Rule], laws: Mapping[str, LawDecl]) -> list[Finding]:
+    """Every declared verdict, reason, obligation and value is one that some rule derives."""
+    said: dict[tuple[str, str], set[str] | None] = {}
+    for rule in rules:
+        head = rule.head
+        if head.name in BUILTIN and len(head.args) > 2 and isinstance(head.args[0], Fun):
+            key = (head.name, head.args[0].name)
+            word = head.args[2]
+            known = said.setdefault(key, set())
+            if not isinstance(word, Fun):
+                # A variable may stand for any of them.
+                said[key] = None
+            elif known is not None:
+                known.add(word.name)
+    findings = []
+    for law in laws.values():
+        declared = {
+            "standing": law.verdicts,
+            "reason": law.reasons,
+            "obligation": law.obligations,
+            "value": law.values,
+        }
+        for kind, names_ in declared.items():
+            known = said.get((kind, law.name), set())
+            for name in names_:
+                if known is not None and name not in known:
+                    what = "verdict" if kind == "standing" else kind
+                    findings.append(
+                        Finding(
+                            "unused-conclusion",
+                            f"no rule derives the {what} `{name}` of `{law.name}`",
+                            (law.position,),
+                            "derive it, or take its line away",
+                            Severity.WARNING,
+                        )
+                    )
+    return findings
+
+
 def _noted(position: Position, note: str) -> Position:
     return Position(position.file, position.line, position.column, note)

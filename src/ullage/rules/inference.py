@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ullage.findings import Finding, Position, counted, similar
@@ -180,14 +180,18 @@ class _Inference:
         self.places: dict[int, tuple[Place, ...]] = {}
         self.findings: list[Finding] = []
         self.report = False
+        self.origins: dict[str, Position] = {}
         self.guess = False
         self.in_head = False
         self.faults = 0
 
-    def find(self, code: str, message: str, at: Position, help: str = "") -> None:
+    def find(
+        self, code: str, message: str, at: Position, help: str = "", *others: Position
+    ) -> None:
+        """Record a finding, in the pass that reports; count it in every pass."""
         self.faults += 1
         if self.report:
-            self.findings.append(Finding(code, message, (at,), help))
+            self.findings.append(Finding(code, message, (at, *others), help))
 
     def visit_all(self) -> None:
         for literal in self.rule.body:
@@ -341,11 +345,19 @@ class _Inference:
         match term:
             case Var(name=name):
                 known = self.sorts.setdefault(name, sort)
+                self.origins.setdefault(name, term.position)
                 if self.in_head and known == COUNT and sort == RATIO:
                     return sort
                 if known != sort:
+                    first = replace(
+                        self.origins[name], note=f"gives `{shown(name)}` the sort `{known.name}`"
+                    )
                     self.wrong(
-                        f"`{shown(name)}`, of sort `{known.name}`,", known, sort, term.position
+                        f"`{shown(name)}`, of sort `{known.name}`,",
+                        known,
+                        sort,
+                        term.position,
+                        first,
                     )
             case Int():
                 if isinstance(sort, CountSort):
@@ -398,11 +410,14 @@ class _Inference:
                 f"counts lie within {COUNT_RANGE} either way",
             )
 
-    def wrong(self, what: str, have: Sort, want: Sort, at: Position) -> None:
-        code = "wrong-sort"
+    def wrong(self, what: str, have: Sort, want: Sort, at: Position, *others: Position) -> None:
+        """Say that something of one sort stands where another is wanted."""
+        code, help = "wrong-sort", members(want)
         if arithmetic.numeric(have) and arithmetic.numeric(want):
             code = "unit-mismatch"
-        self.find(code, f"{what} where `{want.name}` stands", at, members(want))
+        if others:
+            help = "one variable has one sort; use another variable in one of the two places"
+        self.find(code, f"{what} where `{want.name}` stands", at, help, *others)
 
     def string(self, term: Str, sort: Sort) -> None:
         if isinstance(sort, ExactSort):
@@ -425,7 +440,7 @@ class _Inference:
             if declared is None:
                 self.find(
                     "undeclared-term",
-                    f"`{term.name}` is no {sort.name}",
+                    f"`{term.name}` is no `{sort.name}`",
                     term.position,
                     similar(term.name, sort.forms, "term") or members(sort),
                 )

@@ -119,6 +119,11 @@ class Reader:
         quote = blanked(text).find('"')
         return place_at(text, quote, self.path) if quote >= 0 else None
 
+    def line(self, number: int) -> str:
+        """The text of a line."""
+        inside = 1 <= number <= len(self.lines)
+        return self.lines[number - 1].decode(errors="replace") if inside else ""
+
     def position(self, node: ast.AST) -> Position:
         """Where a node begins."""
         return self._place(node.location.begin)
@@ -282,6 +287,13 @@ class Reader:
                 f"the pool `{self.source(symbol)}` changes the arity of a predicate",
                 self.position(symbol),
                 "write one atom for each alternative",
+            )
+        if "'" in symbol.name:
+            raise Refused(
+                "forbidden-term",
+                f"the predicate `{symbol.name}` has an apostrophe",
+                self.position(symbol),
+                "apostrophes are kept for lowered programs, and a dump of one is no law",
             )
         args = tuple(self._expr(a) for a in symbol.arguments)
         return Atom(symbol.name, args, self.position(symbol), sign)

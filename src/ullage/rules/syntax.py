@@ -81,6 +81,26 @@ def _said(message: str) -> str:
     return f"an unexpected `{what.strip('<>')}`"
 
 
+_FIGURE = re.compile(r"(?<![\w\"])[0-9]+(?:\.[0-9]+)?(?:\s+[A-Za-z][A-Za-z/]*|%)?")
+
+
+def _bare_figure(reader: Reader, place: Position) -> Finding | None:
+    """A figure that stands without quotes just before a place where reading stopped."""
+    for number in (place.line, place.line - 1):
+        for match in _FIGURE.finditer(blanked(reader.line(number))):
+            text = match.group()
+            here = number == place.line and match.start() < place.column <= match.end() + 1
+            # A decimal's point ends a rule, so that reading stops somewhere behind it.
+            if (here and not text.isdigit()) or "." in text:
+                return Finding(
+                    "rule-syntax",
+                    f"the figure `{text}` stands without quotes",
+                    (Position(place.file, number, match.start() + 1),),
+                    f'write it in quotes, as in `"{text}"`',
+                )
+    return None
+
+
 def clingo_findings(messages: Sequence[str], code: str, reader: Reader) -> list[Finding]:
     """clingo's messages as findings at the author's positions."""
     found = []
@@ -93,6 +113,9 @@ def clingo_findings(messages: Sequence[str], code: str, reader: Reader) -> list[
             continue
         first = _said(text.split("\n", 1)[0])
         place = reader.nearest(file, int(line), int(column))
+        if (bare := _bare_figure(reader, place)) is not None:
+            found.append(bare)
+            continue
         if "lexer" in text and (opening := reader.unclosed()) is not None:
             found.append(
                 Finding(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from ullage.declarations import Declarations, Table
+from ullage.declarations import Declarations, Table, elsewhere
 from ullage.findings import Finding, Position, counted, listed, similar
 from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate, TermDecl
 from ullage.rules.terms import Atom, Fun
@@ -55,7 +55,8 @@ class Vocabulary:
 
     def known(self) -> list[str]:
         """Every predicate's name."""
-        return [*self.declarations.tables, *self.predicates, *BUILTIN]
+        derived = [p for p in self.predicates if "'" not in p]
+        return [*self.declarations.tables, *derived, *BUILTIN]
 
     def places(self, atom: Atom) -> tuple[Place, ...] | Finding:
         """What each argument of an atom takes, or why the atom cannot be."""
@@ -102,9 +103,14 @@ class Vocabulary:
         declared = table.columns.get(column)
         if declared is None:
             keys = [c.name for c in table.key]
-            help = similar(column, table.columns, "column")
-            if column in keys:
-                help = f"`{column}` is in the key, the first argument"
+            help = (
+                f"`{column}` is in the key, the first argument"
+                if column in keys
+                else "rules do not read sources; they stay with the facts"
+                if column == "source"
+                else elsewhere(column, table, self.declarations)
+                or similar(column, table.columns, "column")
+            )
             return Finding(
                 "unknown-column",
                 f"table `{table.name}` has no column `{column}`",
@@ -137,16 +143,16 @@ class Vocabulary:
         subject = Place(law.subject_sort, (name, "subject"))
         first = Place(None, ())
         if atom.name == "standing":
-            verdicts = ClosedSort(f"verdict of `{name}`", "", tuple(law.verdicts))
+            verdicts = ClosedSort(f"verdict of {name}", "", tuple(law.verdicts))
             return (first, subject, Place(verdicts, ()))
         if atom.name == "reason":
             return (
                 first,
                 subject,
-                Place(_forms(f"reason of `{name}`", law.reasons), (name, "reason")),
+                Place(_forms(f"reason of {name}", law.reasons), (name, "reason")),
             )
         if atom.name == "obligation":
-            forms = _forms(f"obligation of `{name}`", law.obligations)
+            forms = _forms(f"obligation of {name}", law.obligations)
             return (first, subject, Place(forms, (name, "obligation")))
         value = _word(atom, 2, "a value's name")
         if isinstance(value, Finding):
