@@ -279,6 +279,35 @@ def test_dump(policy: Policy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == DUMP
 
 
+def test_dump_keeps_the_mode_of_a_file(policy: Policy, tmp_path: Path) -> None:
+    target = tmp_path / "program.lp"
+    target.write_text("old")
+    target.chmod(0o600)
+    assert main(["standings", "--dump", str(target)]) == ExitCode.FINE
+    assert target.read_text() != "old"
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_dump_to_a_circle_of_links_is_refused(
+    policy: Policy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    circle = tmp_path / "circle.lp"
+    circle.symlink_to(circle)
+    assert main(["standings", "--dump", str(circle)]) == ExitCode.COULD_NOT_RUN
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_dump_without_a_name_is_refused(policy: Policy, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["standings", "--dump", ""]) == ExitCode.COULD_NOT_RUN
+    assert "names no file" in capsys.readouterr().err
+
+
+def test_a_second_subject_is_refused(policy: Policy, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["standings", "--subject", "a", "--subject", "b"]
+    assert main(words) == ExitCode.COULD_NOT_RUN
+    assert "stands twice" in capsys.readouterr().err
+
+
 def test_dump_to_stdout_keeps_the_program(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     raw = BytesIO()
     monkeypatch.setattr(sys, "stdout", TextIOWrapper(raw, encoding="ascii"))

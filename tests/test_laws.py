@@ -251,12 +251,16 @@ def split_by_the_table(arm: Row, reading: Row) -> tuple[str, set[str], set[str],
         return "prefetch", set(), set(), int(step)
     needed = ["uva_available", "uva_disabled"]
     backend = None
+    open_ = set()
     if "moe_oracle" in arm:
         needed.append("moe_backend")
         backend = reading.get("moe_backend")
+    elif "moe_backend" in reading:
+        # Not in the table: a launch that chose a backend is of no dense model.
+        open_.add("moe_oracle")
     if backend is not None and backend not in RELAYOUT:
         return "refused", {f"unknown_backend({backend})"}, set(), None
-    open_ = {f"read({name})" for name in needed if name not in reading}
+    open_ |= {f"read({name})" for name in needed if name not in reading}
     if backend is not None and RELAYOUT[backend] in (None, "unknown"):
         open_.add(f"relayout_fact({backend})")
     if open_:
@@ -399,6 +403,12 @@ def memory_by_the_section(host: Row, readings: Mapping[str, str], policies: Poli
             reasons.add(f"exceeds_catalog({reach})")
 
     unread = {r for r in (*catalog, *(["one_pool"] if unified else [])) if r not in read}
+    # A sum over the CPU's or the GPU's side alone would take the other for nothing.
+    beside = {*read, *catalog} - {"direct", "one_pool"}
+    if "direct" in read and not beside and not unified:
+        unread.add("host_link")
+    if {"host_link", "coherent_link"} & set(read) and "direct" not in read:
+        unread.add("direct")
     total = usable
     if total is None and ram is not None and (unified or gpu is not None):
         total = ram if unified else ram + (gpu or 0)

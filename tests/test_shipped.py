@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
+import ullage
+from ullage import Policy
 from ullage.cli import main
 from ullage.cli.exit_code import ExitCode
+from ullage.results import StandingClass
 
 RULES = str(Path(__file__).parent.parent / "rules")
 
@@ -160,3 +167,32 @@ def test_good_facts_are_fine(capsys: pytest.CaptureFixture[str]) -> None:
     query = ["query", "integrated_system(System, capacity, Bytes)", "--format", "concise", *flags]
     assert main(query) == ExitCode.FINE
     assert capsys.readouterr().out == 'System=gb10 Bytes="137438953472 bytes"\n'
+
+
+def test_any_backend_without_its_fact_is_missed() -> None:
+    """Deleting one `moe_backend` row refuses its catalog, with that arm as the reason."""
+    policy = Policy.load(RULES, Path(RULES).parent / "facts")
+    rows = policy.facts.rows
+    whole = {**rows, "arm": (), "offload_reading": ()}
+    for gone in rows["moe_backend"]:
+        left = [row for row in rows["moe_backend"] if row is not gone]
+        base = replace(policy.facts, rows={**whole, "moe_backend": left})
+        release, oracle, backend = gone.key
+        standings = Policy(policy._book, base, ()).standings(["backend_catalog"])
+        refused = [s for s in standings if s.standing is StandingClass.REFUSED]
+        assert [s.subject_text for s in refused] == [f"{release}/{oracle}"]
+        assert [str(r) for s in refused for r in s.reasons] == [f"missing_arm({backend})"]
+
+
+def test_a_dump_to_where_stdout_goes_loses_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ullage", "standings", "backend_catalog", "--dump"]
+    with (tmp_path / "out").open("w+") as out:
+        print("before", file=out, flush=True)
+        path = {"PYTHONPATH": str(Path(ullage.__file__).parents[1])}
+        env = {**os.environ, **path}
+        subprocess.run([*command, "/dev/stdout"], stdout=out, check=True, env=env)
+        print("after", file=out, flush=True)
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert lines[0] == "before"
+    assert any(line.startswith("backend_catalog ") for line in lines)
+    assert any(line.startswith("% A lowered program") for line in lines)

@@ -7,6 +7,7 @@ speaks of (the first is where to change something) and, where one is known, a hi
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -81,12 +82,16 @@ def similar(name: str, known: Iterable[str], what: str) -> str:
 
     ``what`` is the kind of thing, as in "a similar column is `capacity`".
     """
-    candidates = sorted(set(known))
+    near = _nearest(name, frozenset(known))
+    return f"a similar {what} is `{near}`" if near else ""
+
+
+@functools.lru_cache(maxsize=1024)
+def _nearest(name: str, known: frozenset[str]) -> str:
+    # A catalog of mistakes repeats few names, and a comparison with all that is known is dear.
+    candidates = sorted(known)
     near = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
-    if not near:
-        folded = [c for c in candidates if c.lower() == name.lower()]
-        near = folded[:1]
-    return f"a similar {what} is `{near[0]}`" if near else ""
+    return next(iter(near or [c for c in candidates if c.lower() == name.lower()]), "")
 
 
 def counted(number: int, what: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -94,6 +96,25 @@ def value_text(value: Value) -> str:
     return str(value)
 
 
+def exact_text_of(value: Value) -> str:
+    """A value with every quantity in it exact, and no two values alike."""
+    match value:
+        case Quantity():
+            return f"{value.text} {value.unit}" if value.exact else value.text
+        case tuple():
+            return f"({', '.join(_inside(v) for v in value)})"
+        case Term(name=name, args=args):
+            return f"{name}({', '.join(_inside(v) for _, v in args)})" if args else name
+    return value_text(value)
+
+
+def _inside(value: Value) -> str:
+    """A value inside a term: text in quotes where its own signs would read as the term's."""
+    if isinstance(value, str) and not re.fullmatch(r"[\w.@+:/ -]+", value):
+        return json.dumps(value, ensure_ascii=False)
+    return exact_text_of(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """One law's conclusion about one subject.
@@ -114,8 +135,8 @@ class Standing:
 
     @property
     def subject_text(self) -> str:
-        """The subject's parts joined by ``/``, as ``--subject`` takes them."""
-        return "/".join(value_text(v) for _, v in self.subject)
+        """The subject's parts joined by ``/``, as ``--subject`` takes them; figures are exact."""
+        return "/".join(exact_text_of(v) for _, v in self.subject)
 
     @property
     def value_map(self) -> Mapping[str, Quantity]:

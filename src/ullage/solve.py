@@ -109,7 +109,8 @@ def _program_text(lowered: Lowered, facts: Sequence[str], flags: Flags) -> str:
     for line in lowered.lines:
         if line.rule is not rule:
             rule = line.rule
-            parts.append(f"% {rule.position}")
+            # A file's name may hold a line break, which would end the comment.
+            parts.append(f"% {ascii(str(rule.position))[1:-1]}")
         if line.site is None:
             parts.append(line.text)
         elif line.relation:

@@ -212,6 +212,12 @@ def parse_exact(text: str, sort: ExactSort) -> Fraction:
             f"write digits and a unit, as in `{example}`",
         )
     number, unit = match.group(1), (match.group(2) or "").strip()
+    if unit and not re.fullmatch(r"%|[^\W\d_]+(?:/[^\W\d_]+)?", unit) and unit[0] not in ",_'eE":
+        raise ScalarError(
+            "not-a-quantity",
+            f"`{shorten(stripped)}` is not a number of sort `{sort.name}`",
+            f"write digits and a unit, as in `{example}`",
+        )
     if re.match(r"[eE][+-]?[0-9]", unit):
         raise ScalarError(
             "not-a-quantity",
@@ -240,7 +246,13 @@ def parse_exact(text: str, sort: ExactSort) -> Fraction:
                 f"write a unit, as in `{example}`; units are {', '.join(known)}",
             )
         folded = [u for u in known if u.lower() == unit.lower()]
-        hint = f"a similar unit is `{folded[0]}`" if folded else f"units are {', '.join(known)}"
+        hint = f"units are {', '.join(known)}"
+        if folded and "B" in folded[0] and "B" not in unit:
+            hint = (
+                f"a similar unit is `{folded[0]}`, in bytes; `b` stands for bits, an eighth of it"
+            )
+        elif folded:
+            hint = f"a similar unit is `{folded[0]}`"
         raise ScalarError("unknown-unit", f"`{shorten(unit)}` is not a unit of `{sort.name}`", hint)
     value *= sort.units[unit]
     if abs(value) >= RANGE:

@@ -22,7 +22,7 @@ from ullage.results import (
 )
 from ullage.rules import numbers
 from ullage.rules.book import SUBJECT
-from ullage.rules.docstrings import BUILTIN, LawDecl, TermDecl
+from ullage.rules.docstrings import BUILTIN, LawDecl, TermDecl, snake
 from ullage.rules.terms import Fun, Rule
 from ullage.solve import Model
 from ullage.sorts import (
@@ -67,11 +67,6 @@ def _term(symbol: Symbol, arguments: Sequence[tuple[str, Sort]], words: str) -> 
     }
     filled = _PLACE.sub(lambda m: value_text(values[m.group(1)]), words)
     return Term(symbol.name, tuple((snake(n), v) for n, v in values.items()), filled)
-
-
-def snake(name: str) -> str:
-    """``PerDirection`` as ``per_direction``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def standings(

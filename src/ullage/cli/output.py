@@ -65,20 +65,42 @@ def write_program(text: str) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write a file whole or not at all. Raises UsageError where that fails."""
     try:
+        if path.exists():
+            stream = _own_stream(path)
+            if stream is not None:
+                write(text, stream)
+                return
+            if not path.is_file():
+                # A device or a pipe must be written to, never replaced.
+                path.write_text(text, encoding="utf-8")
+                return
         target = path.resolve()
-        if target.exists() and not target.is_file():
-            # A device or a pipe must be written to, never replaced.
-            target.write_text(text, encoding="utf-8")
-            return
         draft = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             draft.write_text(text, encoding="utf-8")
+            if target.exists():
+                draft.chmod(target.stat().st_mode & 0o7777)
             draft.replace(target)
         except BaseException:
             draft.unlink(missing_ok=True)
             raise
-    except OSError as error:
-        raise UsageError(f"cannot write `{path}`: {error.strerror or error}") from error
+    except (OSError, RuntimeError) as error:
+        # A circle of links is a RuntimeError.
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot write `{path}`: {said}") from error
+
+
+def _own_stream(path: Path) -> TextIO | None:
+    """The stream of ours that already writes to a file, as with ``/dev/stdout``.
+
+    It must be written to by that stream: any other way has a place of its own in the file.
+    """
+    status = path.stat()
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        with suppress(OSError):
+            if os.path.samestat(status, os.fstat(number)):
+                return stream
+    return None
 
 
 def say(text: str, help: str = "") -> None:

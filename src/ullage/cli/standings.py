@@ -12,6 +12,7 @@ from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, write, write_file, write_program
 from ullage.cli.parser import Once, VerbParser
 from ullage.cli.run import weigh, with_policy
+from ullage.findings import UsageError
 from ullage.results import Standing
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ def run(args: Namespace) -> ExitCode:
         standings = policy.standings(args.laws, args.subject)
         return standings, policy.dump() if args.dump else ""
 
+    if args.dump == "":
+        raise UsageError("`--dump` names no file", "write `-` for stdout")
     standings, program = with_policy(args, work)
     if args.dump == _STDOUT:
         write_program(program)

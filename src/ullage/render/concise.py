@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from ullage.findings import Finding
 from ullage.render.base import View
-from ullage.render.text import exact_value, field, label, one_line, term
-from ullage.results import Bindings, Standing
+from ullage.render.text import field, label, one_line
+from ullage.results import Bindings, Standing, exact_text_of
 
 
 class ConciseRenderer:
@@ -28,7 +28,7 @@ class ConciseRenderer:
         """``Variable=value`` for each variable, a row a line."""
         return _lines(
             " ".join(
-                f"{name}={field(exact_value(value))}"
+                f"{name}={field(exact_text_of(value))}"
                 for name, value in zip(bindings.variables, row, strict=True)
             )
             for row in bindings.rows
@@ -42,7 +42,7 @@ def _finding(finding: Finding) -> str:
 
 def _standing(standing: Standing) -> str:
     words = [standing.law, field(standing.subject_text), standing.standing.value, standing.verdict]
-    why = ";".join(one_line(term(t)) for t in (*standing.reasons, *standing.obligations))
+    why = ";".join(one_line(exact_text_of(t)) for t in (*standing.reasons, *standing.obligations))
     return " ".join([*words, why] if why else words)
 
 

@@ -8,8 +8,16 @@ from collections.abc import Iterable, Sequence
 
 from ullage.findings import Finding, Severity
 from ullage.render.base import View
-from ullage.render.text import exact, label, one_line
-from ullage.results import Bindings, Quantity, Standing, StandingClass, Term, value_text
+from ullage.render.text import label, one_line
+from ullage.results import (
+    Bindings,
+    Quantity,
+    Standing,
+    StandingClass,
+    Term,
+    exact_text_of,
+    value_text,
+)
 
 _CLASS_WIDTH = max(len(c.value) for c in StandingClass)
 _WIDEST_SUBJECT = 40
@@ -136,6 +144,6 @@ def _details(values: Sequence[tuple[str, Quantity]]) -> list[str]:
     shown = max((len(q.display) for _, q in values), default=0)
     lines = []
     for name, quantity in values:
-        figure = exact(quantity) if exact(quantity) != quantity.display else ""
+        figure = exact_text_of(quantity) if exact_text_of(quantity) != quantity.display else ""
         lines.append(f"      {name:<{names}}  {quantity.display:<{shown}}  {figure}".rstrip())
     return lines

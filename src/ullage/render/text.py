@@ -6,7 +6,6 @@ import json
 import re
 
 from ullage.findings import Finding
-from ullage.results import Quantity, Term, Value, value_text
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -25,29 +24,6 @@ def field(text: str) -> str:
     if text and not re.search(r"""[\s"']""", text):
         return one_line(text)
     return one_line(json.dumps(text, ensure_ascii=False))
-
-
-def exact(quantity: Quantity) -> str:
-    """The exact figure with its base unit; a count goes without one."""
-    return f"{quantity.text} {quantity.unit}" if quantity.exact else quantity.text
-
-
-def exact_value(value: Value) -> str:
-    """A value with every quantity in it exact."""
-    if isinstance(value, Quantity):
-        return exact(value)
-    if isinstance(value, tuple):
-        return "(" + ", ".join(exact_value(v) for v in value) + ")"
-    if isinstance(value, Term):
-        return term(value)
-    return value_text(value)
-
-
-def term(value: Term) -> str:
-    """A term as rules write it, every quantity in it exact."""
-    if not value.args:
-        return value.name
-    return f"{value.name}({', '.join(exact_value(v) for _, v in value.args)})"
 
 
 def label(finding: Finding) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ullage.declarations import Declarations
@@ -125,7 +125,27 @@ def _arguments(
                 "write `Backend: backend`",
             )
         found.append((name, _sort(sort, declarations, line)))
+    _distinct([n for n, _ in found], line)
     return tuple(found)
+
+
+def _distinct(names: Sequence[str], line: int) -> None:
+    """Output writes arguments in snake case, where each must still have a name of its own."""
+    seen: dict[str, str] = {}
+    for name in names:
+        first = seen.setdefault(snake(name), name)
+        if first != name:
+            raise _Bad(
+                "bad-docstring",
+                f"`{first}` and `{name}` are both `{snake(name)}` in output",
+                line,
+                "give one of them another name",
+            )
+
+
+def snake(name: str) -> str:
+    """``PerDirection`` as ``per_direction``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _sections(lines: list[str]) -> tuple[str, dict[str, list[tuple[int, str]]]]:
@@ -198,6 +218,7 @@ def _parse(lines: list[str], at: Position, declarations: Declarations) -> Predic
             0,
             "each argument has a name of its own",
         )
+    _distinct(listed_args, 0)
     doc, sections = _sections(lines[1:])
     args: dict[str, Sort] = {}
     for line, entry in sections.get("Args", []):

@@ -102,6 +102,17 @@ class Reader:
         self.fresh = 0
         self.depth = 0
 
+    def bad_escape(self) -> Position | None:
+        """Where a string has an escape that clingo does not know."""
+        text = b"\n".join(self.lines).decode(errors="replace")
+        plain = blanked(text)
+        quote = plain.find('"')
+        match = re.compile(r'"(?:[^"\\\n]|\\.)*"').match(text, quote) if quote >= 0 else None
+        wrong = re.search(r'\\[^"\\n]', match.group()) if match else None
+        if match is None or wrong is None:
+            return None
+        return place_at(text, match.start() + wrong.start(), self.path)
+
     def nearest(self, file: str, line: int, column: int) -> Position:
         """A place that clingo names, in characters; the end of the text for one behind it."""
         while line > 1 and (line > len(self.lines) or not self.lines[line - 1].strip()):

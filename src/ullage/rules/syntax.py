@@ -70,12 +70,23 @@ def parse_label(comment: str, at: Position) -> Label | Finding:
     return Label(text, args, at)
 
 
+_TOKENS = {
+    "<IDENTIFIER>": "name",
+    "<NUMBER>": "number",
+    "<VARIABLE>": "variable",
+    "<STRING>": "text",
+    "<ANONYMOUS>": "`_`",
+}
+
+
 def _said(message: str) -> str:
     """clingo's account of a syntax error, without the list of what it would have taken."""
     match = re.search(r"unexpected (.+?)(?:, expecting .*)?$", " ".join(message.split()))
     if match is None:
         return "the text is no rule"
-    what = match.group(1)
+    what = _TOKENS.get(match.group(1), match.group(1))
+    if what in _TOKENS.values():
+        return f"an unexpected {what}"
     if what in ("<EOF>", "EOF"):
         return "the file ends inside a rule"
     return f"an unexpected `{what.strip('<>')}`"
@@ -116,7 +127,11 @@ def clingo_findings(messages: Sequence[str], code: str, reader: Reader) -> list[
         if (bare := _bare_figure(reader, place)) is not None:
             found.append(bare)
             continue
-        if "lexer" in text and (opening := reader.unclosed()) is not None:
+        escape = reader.bad_escape()
+        if "lexer" in text and escape is not None:
+            known = 'escapes are `\\"`, `\\\\` and `\\n`'
+            found.append(Finding(code, "an escape that is not known", (escape,), known))
+        elif "lexer" in text and (opening := reader.unclosed()) is not None:
             found.append(
                 Finding(
                     code, "this comment or text has no end", (opening,), 'close it: `*%` or `"`'
@@ -141,11 +156,17 @@ def parse_file(path: Path) -> tuple[RuleFile, list[Finding]]:
 def parse_text(name: str, text: str) -> tuple[RuleFile, list[Finding]]:
     """Read rules from text, as if they stood in a file of that name."""
     result = RuleFile(name, text)
-    reader = Reader(name, text)
     findings: list[Finding] = []
+    lone = _SURROGATE.search(text)
+    if lone is not None:
+        place = place_at(text, lone.start(), name)
+        return result, [
+            Finding("rule-syntax", "a character that is no text", (place,), "take it out")
+        ]
     if "\0" in text:
         place = place_at(text, text.index("\0"), name)
         return result, [Finding("rule-syntax", "a NUL character", (place,), "take it out")]
+    reader = Reader(name, text)
     forbidden = _directives(name, text)
     if forbidden:
         return result, forbidden
@@ -208,6 +229,7 @@ def _comment(
     return None
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _DIRECTIVE = re.compile(r"#(script|include|external|theory|program|const)\b")
 _SAID = {
     "script": FORBIDDEN["Script"],
