@@ -166,7 +166,7 @@ def _start(verb: str, repeat: int, target: float) -> Start:
         start = time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "ullage", verb],
-            cwd=HERE,
+            cwd=HERE.parent,
             env=_environment(),
             stdout=subprocess.DEVNULL,
             check=True,
