@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ullage.columns import Cell, Row
 from ullage.declarations import Declarations
-from ullage.facts import Cell, FactBase, Row, load_facts
+from ullage.facts import FactBase, load_facts
 from ullage.findings import Finding, Position, UsageError
 from ullage.sorts import COUNT_RANGE, RANGE
 from ullage.tables import load_declarations

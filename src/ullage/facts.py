@@ -1,9 +1,7 @@
 """Facts, from YAML folders and from rows given in Python, as one base of rows with places.
 
-Loading is the part of a run that grows with the catalog. So each column is read by a reader made
-once for its table, which remembers the texts it has read, and places are plain numbers in the
-cells until somebody asks for a ``Position``. Cells and rows are named tuples: a catalog makes
-them by the hundred thousand, and a frozen dataclass takes twice to three times as long to make.
+Loading is the part of a run that grows with the catalog, so places are plain numbers in the cells
+until somebody asks for a ``Position``.
 """
 
 from __future__ import annotations
@@ -11,32 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from ullage.declarations import Column, Declarations, Table, check_bounds, elsewhere, read_value
-from ullage.findings import Finding, Position, UsageError, listed, similar
-from ullage.sorts import (
-    COUNT_RANGE,
-    RANGE,
-    TEXT,
-    BoolSort,
-    ClosedSort,
-    CountSort,
-    EntitySort,
-    ExactSort,
-    Scalar,
-    ScalarError,
-    TextSort,
-    parse_scalar,
-    shorten,
-    whole_or_fraction,
-)
+from ullage.columns import MOST_REMEMBERED, Cell, ColumnReader, Row, TableReader, near, shown
+from ullage.declarations import Column, Declarations, Table
+from ullage.findings import Finding, Position, UsageError, listed
+from ullage.sorts import TEXT, Scalar, ScalarError, parse_scalar, shorten
 from ullage.textfiles import files_below, passed_over, shown_path
 from ullage.yamlnodes import (
     ABSENT,
@@ -53,36 +35,9 @@ from ullage.yamlnodes import (
 ROWS_FILE = "<rows>"
 """The file of rows given in Python; their line is the row's number in its table."""
 
-_REMEMBERED_TEXTS = 10_000
-_LONGEST_NAME = 80
 _HINTS = 50
 _WORD = re.compile(r"[^\s,:'\"\[\]{}]+")
 _CANDIDATES = 1000
-_LONGEST_NUMBER_BITS = 300
-
-
-class Cell(NamedTuple):
-    """A value and where it stands; line 0 means the column's default, at its declaration.
-
-    Exact sorts hold an int when whole, else a Fraction, in base units. A list column holds a tuple
-    of cells.
-    """
-
-    value: Scalar | tuple[Cell, ...]
-    line: int
-    column: int
-
-
-class Row(NamedTuple):
-    """A row of a table. ``cells`` holds the columns beside the key that have a value."""
-
-    table: str
-    key: tuple[Scalar, ...]
-    cells: Mapping[str, Cell]
-    file: str
-    line: int
-    column: int
-    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,179 +95,6 @@ def load_facts(
         return base, sorted(set(loader.findings), key=lambda f: f.sort_key)
 
 
-class _ColumnReader:
-    """Reads the values of one column; texts once read, sound or not, are remembered."""
-
-    __slots__ = ("column", "errors", "free", "high", "known", "low", "many", "numeric", "units")
-
-    def __init__(self, column: Column) -> None:
-        self.column = column
-        self.many = column.many
-        self.known: dict[str, Scalar] = {}
-        self.errors: dict[str, ScalarError] = {}
-        sort = column.sort
-        self.free = isinstance(sort, TextSort | EntitySort)
-        self.numeric = isinstance(sort, ExactSort | CountSort)
-        self.units: dict[str, int] = {}
-        if isinstance(sort, ExactSort):
-            self.units = {u: int(s) for u, s in sort.units.items() if s.denominator == 1}
-        outermost = COUNT_RANGE - 1 if isinstance(sort, CountSort) else RANGE - 1
-        lowest = Fraction(0) if column.minimum is None else column.minimum
-        highest = Fraction(outermost) if column.maximum is None else column.maximum
-        self.low = whole_or_fraction(max(lowest, Fraction(-outermost)))
-        self.high = whole_or_fraction(min(highest, Fraction(outermost)))
-
-    def text(self, text: str) -> Scalar:
-        """The value of a text. Raises ScalarError."""
-        value = self.known.get(text)
-        if value is not None:
-            return value
-        error = self.errors.get(text)
-        if error is not None:
-            raise error
-        try:
-            value = self._parse(text)
-        except ScalarError as fresh:
-            if len(self.errors) < _REMEMBERED_TEXTS:
-                self.errors[text] = fresh
-            raise
-        # The words for no value stay unknown, so that a reader of YAML looks at their quotes.
-        if len(self.known) < _REMEMBERED_TEXTS and text not in ABSENT:
-            self.known[text] = value
-        return value
-
-    def _parse(self, text: str) -> Scalar:
-        if self.free and text.isprintable():
-            return text
-        if self.units:
-            digits, _, unit = text.partition(" ")
-            size = self.units.get(unit)
-            if size is not None and len(digits) < 25 and digits.isascii() and digits.isdigit():
-                value = int(digits) * size
-                if self.low <= value <= self.high:
-                    return value
-        return read_value(text, self.column)
-
-    def given(self, value: object) -> Scalar:
-        """The value of an object given in Python, numbers being in base units.
-
-        Raises ScalarError: the codes of ``read_value``.
-        """
-        if type(value) is str:
-            return self.text(value)
-        if type(value) is int and self.numeric and self.low <= value <= self.high:
-            return value
-        if isinstance(value, str):
-            return self.text(str.__str__(value))
-        sort = self.column.sort
-        if isinstance(value, bool):
-            if isinstance(sort, BoolSort):
-                return value
-        elif isinstance(value, int | Fraction | Decimal):
-            if isinstance(sort, ExactSort | CountSort):
-                return self._number(value)
-        elif isinstance(value, float):
-            raise ScalarError(
-                self._code(),
-                f"`{value}` is a float, which is not exact",
-                'give a `Fraction`, a `Decimal` or text such as `"0.2"`',
-            )
-        raise ScalarError(
-            self._code(),
-            f"{_shown(value)} of type `{type(value).__name__}` is no value of `{sort.name}`",
-            "give text, or a value of the column's sort",
-        )
-
-    def _number(self, value: int | Fraction | Decimal) -> int | Fraction:
-        sort = self.column.sort
-        if isinstance(value, Decimal):
-            if not value.is_finite():
-                raise ScalarError(self._code(), f"`{value}` is no number", "give a finite number")
-            digits = len(value.as_tuple().digits) + abs(value.adjusted())
-            if digits > _LONGEST_NUMBER_BITS // 4:
-                raise self._outside(value)
-        exact = Fraction(value)
-        if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > _LONGEST_NUMBER_BITS:
-            raise self._outside(value)
-        number = whole_or_fraction(exact)
-        if isinstance(sort, CountSort) and not isinstance(number, int):
-            raise ScalarError(
-                "not-a-count", f"{_shown(value)} is not a whole number", "give an int"
-            )
-        outermost = COUNT_RANGE if isinstance(sort, CountSort) else RANGE
-        if not -outermost < number < outermost:
-            raise self._outside(value)
-        check_bounds(number, self.column, _shown(value).strip("`"))
-        return number
-
-    def _outside(self, value: object) -> ScalarError:
-        count = isinstance(self.column.sort, CountSort)
-        return ScalarError(
-            "count-out-of-range" if count else "quantity-out-of-range",
-            f"{_shown(value)} is outside the exact range of `{self.column.sort.name}`",
-            f"values lie within {COUNT_RANGE if count else RANGE} base units either way",
-        )
-
-    def _code(self) -> str:
-        codes = (
-            (ExactSort, "not-a-quantity"),
-            (CountSort, "not-a-count"),
-            (BoolSort, "not-a-bool"),
-            (ClosedSort, "not-in-closed-set"),
-        )
-        return next((c for s, c in codes if isinstance(self.column.sort, s)), "not-text")
-
-
-class _TableReader:
-    """What loading knows of one table: its readers, and its rows so far by key."""
-
-    __slots__ = (
-        "declarations",
-        "defaults",
-        "fresh",
-        "hints",
-        "keep_key_cells",
-        "key_cells",
-        "key_names",
-        "readers",
-        "required",
-        "rows",
-        "source_required",
-        "table",
-    )
-
-    def __init__(self, table: Table, declarations: Declarations) -> None:
-        self.table = table
-        self.declarations = declarations
-        columns = {c.name: c for c in table.key} | dict(table.columns)
-        self.readers = {name: _ColumnReader(c) for name, c in columns.items()}
-        self.key_names = tuple(c.name for c in table.key)
-        self.required = tuple(c.name for c in table.columns.values() if c.required)
-        self.defaults = {
-            c.name: Cell(read_value(c.default, c), 0, 0)
-            for c in table.columns.values()
-            if c.default is not None
-        }
-        self.source_required = table.source_required
-        self.rows: dict[tuple[Scalar, ...], Row] = {}
-        self.fresh: set[tuple[Scalar, ...]] = set()
-        self.keep_key_cells = any(c.references for c in table.key)
-        self.key_cells: dict[tuple[Scalar, ...], list[Cell]] = {}
-        self.hints: dict[str, str] = {}
-
-    def column_hint(self, name: str) -> str:
-        """A hint for a column name that is not declared."""
-        if name not in self.hints:
-            self.hints[name] = (
-                "write the row out: merge keys are not read"
-                if name == "<<"
-                else elsewhere(name, self.table, self.declarations)
-                or _near(name, (*self.readers, "source"), "column")
-                or f"columns are {listed([*self.readers])}"
-            )
-        return self.hints[name]
-
-
 class _Loader:
     """Gathers rows and findings over all folders."""
 
@@ -324,7 +106,7 @@ class _Loader:
         may_be_empty: bool,
     ) -> None:
         self.tables = {
-            name: _TableReader(t, declarations) for name, t in declarations.tables.items()
+            name: TableReader(t, declarations) for name, t in declarations.tables.items()
         }
         self.override = override
         self.derived = derived
@@ -443,7 +225,7 @@ class _Loader:
                         "give a dict of column and value",
                     )
 
-    def _table(self, name: object, position: Position) -> _TableReader | None:
+    def _table(self, name: object, position: Position) -> TableReader | None:
         """The reader of a table; None, with a finding, where facts may not fill it."""
         if isinstance(name, str) and name in self.derived:
             place = self.derived[name]
@@ -464,12 +246,12 @@ class _Loader:
                 f"no table `{shown}` is declared",
                 position,
                 (),
-                _near(str(name), self.tables, "table")
+                near(str(name), self.tables, "table")
                 or "declare it in `tables/*.yaml` of the rules folder",
             )
         return table
 
-    def _read_row(self, table: _TableReader, row: MappingNode, nodes: Nodes) -> bool:
+    def _read_row(self, table: TableReader, row: MappingNode, nodes: Nodes) -> bool:
         """Whether the row has a key, so that it can be referenced."""
         readers = table.readers
         cells: dict[str, Cell] = {}
@@ -534,7 +316,7 @@ class _Loader:
                     help="keep one of the two",
                 )
 
-    def _read_cells(self, reader: _ColumnReader, node: Node, nodes: Nodes) -> Cell | None:
+    def _read_cells(self, reader: ColumnReader, node: Node, nodes: Nodes) -> Cell | None:
         """The cell of a list column, or None with findings."""
         name = reader.column.name
         declared = _declares(reader.column)
@@ -593,11 +375,11 @@ class _Loader:
         except ScalarError as error:
             nodes.report(error.code, error.message, node, help=error.help)
             return text
-        if len(self.sources) < _REMEMBERED_TEXTS and text not in ABSENT:
+        if len(self.sources) < MOST_REMEMBERED and text not in ABSENT:
             return self.sources.setdefault(text, text)
         return text
 
-    def _take_row(self, table: _TableReader, row: Mapping[str, object], number: int) -> bool:
+    def _take_row(self, table: TableReader, row: Mapping[str, object], number: int) -> bool:
         """Whether the row has a key, so that it can be referenced."""
         readers = table.readers
         cells: dict[str, Cell] = {}
@@ -624,7 +406,7 @@ class _Loader:
                 if not isinstance(value, list | tuple):
                     raise ScalarError(
                         "not-a-list",
-                        f"column `{name}` is {_shown(value)}, not a list",
+                        f"column `{name}` is {shown(value)}, not a list",
                         "give a list",
                     )
                 elements = tuple(Cell(reader.given(v), number, 1) for v in value)
@@ -645,7 +427,7 @@ class _Loader:
                 if not isinstance(part, str):
                     raise ScalarError(
                         "not-text",
-                        f"a source is {_shown(part)}, not text",
+                        f"a source is {shown(part)}, not text",
                         "give text, or a list of texts",
                     )
                 parse_scalar(part, TEXT)
@@ -655,13 +437,13 @@ class _Loader:
             else:
                 texts.append(part.strip())
         text = "; ".join(t for t in texts if t)
-        if isinstance(value, str) and text and len(self.sources) < _REMEMBERED_TEXTS:
+        if isinstance(value, str) and text and len(self.sources) < MOST_REMEMBERED:
             self.sources[value] = text
         return text
 
     def _enter(
         self,
-        table: _TableReader,
+        table: TableReader,
         cells: dict[str, Cell],
         without: set[str],
         source: str,
@@ -759,7 +541,7 @@ class _Loader:
             f"add `{missing.name}: …`",
         )
 
-    def _unknown_column(self, table: _TableReader, name: str, position: Position) -> None:
+    def _unknown_column(self, table: TableReader, name: str, position: Position) -> None:
         declared = replace(table.table.position, note="declares its columns")
         self._report(
             "unknown-column",
@@ -769,7 +551,7 @@ class _Loader:
             table.column_hint(name),
         )
 
-    def _faulty(self, reader: _ColumnReader, error: ScalarError, position: Position) -> None:
+    def _faulty(self, reader: ColumnReader, error: ScalarError, position: Position) -> None:
         self._report(error.code, error.message, position, (_declares(reader.column),), error.help)
 
     def _report(
@@ -801,19 +583,15 @@ class _Hints:
             if len(keys) > _CANDIDATES:
                 texts = sorted(t for t in texts if t[:3] == name[:3] or t[-3:] == name[-3:])
                 texts = texts[:_CANDIDATES]
-            self.found[name] = _near(name, texts, "row")
+            self.found[name] = near(name, texts, "row")
         return self.found[name]
-
-
-def _near(name: str, known: Iterable[str], what: str) -> str:
-    return similar(name, known, what) if len(name) <= _LONGEST_NAME else ""
 
 
 def _declares(column: Column) -> Position:
     return replace(column.position, note=f"declares column `{column.name}`")
 
 
-def _column_cells(table: _TableReader, column: Column) -> Iterator[tuple[Row, Cell]]:
+def _column_cells(table: TableReader, column: Column) -> Iterator[tuple[Row, Cell]]:
     """The cells of a column, each with its row; those of a list one by one."""
     if column.name in table.key_names:
         place = table.key_names.index(column.name)
@@ -833,12 +611,3 @@ def _column_cells(table: _TableReader, column: Column) -> Iterator[tuple[Row, Ce
 
 def _key_text(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _shown(value: object) -> str:
-    """An object as a message shows it, in backticks; long numbers are never written out."""
-    if isinstance(value, int | Fraction) and (
-        max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST_NUMBER_BITS
-    ):
-        return "a number of many digits"
-    return f"`{shorten(str(value))}`"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from ullage.columns import Cell, Row
 from ullage.declarations import Table
-from ullage.facts import Cell, FactBase, Row
+from ullage.facts import FactBase
 from ullage.rules import numbers
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering import Levels, quoted
