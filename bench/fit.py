@@ -1,4 +1,4 @@
-"""Time one fit law by ullage, by hand-written clingo and by plain Python: ``fit.py --help``."""
+"""Time one fit law by ullage, by hand-written clingo and by plain Python."""
 
 from __future__ import annotations
 
