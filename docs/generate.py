@@ -38,7 +38,7 @@ from ullage.declarations import Column, Declarations, Table
 from ullage.rules import arithmetic
 from ullage.rules.book import RuleBook, load_book
 from ullage.rules.docstrings import LawDecl, Predicate, TermDecl
-from ullage.rules.graph import uses
+from ullage.rules.terms import uses
 from ullage.sorts import (
     BUILTIN,
     ClosedSort,

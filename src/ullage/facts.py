@@ -482,10 +482,10 @@ class _Loader:
         key: tuple[Any, ...] = tuple([c.value for c in key_cells])
         earlier = table.rows.get(key)
         if earlier is not None and (not self.override or key in table.fresh):
-            shown = ", ".join(shorten(_key_text(k)) for k in key)
+            name = ", ".join(shorten(_key_text(k)) for k in key)
             self._report(
                 "duplicate-row",
-                f"`{shown}` is already a row of `{declared.name}`",
+                f"`{name}` is already a row of `{declared.name}`",
                 Position(file, line, column),
                 (Position(earlier.file, earlier.line, earlier.column, "is the first row"),),
                 "keep one of the two, or name the row otherwise",

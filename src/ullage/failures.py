@@ -23,6 +23,8 @@ from ullage.sorts import CountSort, ExactSort, Sort
 
 DIVIDES_BY_ZERO = "divides by zero"
 
+_TOO_LARGE = "figures of this size are no catalog's; look for a wrong unit"
+
 
 def decoder(sort: Sort) -> Callable[[Symbol], Fraction]:
     """The function from a figure's term to its value in base units."""
@@ -90,7 +92,7 @@ def failures(
                     f"the value {figure.text} of {_named(check.rules[0])} leaves the range of "
                     f"`{check.sort.name}`{more}",
                     tuple(dict.fromkeys(r.position for r in check.rules)),
-                    "figures of this size are no catalog's; look for a wrong unit",
+                    _TOO_LARGE,
                 )
             )
     for relation, site in lowered.undefined.items():
@@ -104,7 +106,7 @@ def failures(
                     _places(site),
                     "a condition such as `Count > 0` in the rule keeps it out"
                     if by_zero
-                    else "figures of this size are no catalog's; look for a wrong unit",
+                    else _TOO_LARGE,
                 )
             )
     for relation, site in lowered.empty.items():

@@ -44,6 +44,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _CONSTANT = re.compile(r"[a-z][A-Za-z0-9_]*")
 _VARIABLE = re.compile(r"[A-Z][A-Za-z0-9_]*")
 _KEYWORDS = frozenset({"not"})
+_NAMES = "names begin with a lower-case letter and hold lower-case letters, digits and `_`"
 
 _TOP = ("sorts", "tables")
 _SORT_PROPERTIES = ("doc", "values", "units", "forms")
@@ -138,7 +139,7 @@ class _Reader:
                 nodes,
                 entry.key,
                 f"`{name}` cannot name a {kind}",
-                "names begin with a lower-case letter and hold lower-case letters, digits and `_`",
+                _NAMES,
             )
         elif kind == "sort" and name in BUILTIN:
             _bad(nodes, entry.key, f"`{name}` is a built-in sort", "give the sort another name")
@@ -207,8 +208,7 @@ class _Reader:
                     nodes,
                     column.key,
                     f"`{name}` cannot name a column",
-                    "names begin with a lower-case letter and hold lower-case letters, "
-                    "digits and `_`",
+                    _NAMES,
                 )
         for name in key.keys() & columns.keys():
             nodes.report(

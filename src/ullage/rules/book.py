@@ -19,7 +19,7 @@ from ullage.rules.docstrings import RESERVED, LawDecl, Predicate
 from ullage.rules.inference import TypedRule, infer
 from ullage.rules.recursion import check_recursion
 from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
-from ullage.rules.terms import Aggregate, Atom, Conditional, Literal, Rule, Var, variables
+from ullage.rules.terms import Atom, Rule, Var, outer_variables, uses
 from ullage.rules.vocabulary import Vocabulary
 from ullage.sorts import Sort
 from ullage.textfiles import files_below, passed_over, shown_path
@@ -126,7 +126,7 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
         findings += found
         if typed is not None:
             book.rules.append(typed)
-    subjects = [u.atom for r in subject_rules for u in graph.uses(r.body)]
+    subjects = [u.atom for r in subject_rules for u in uses(r.body)]
     findings += graph.check_constructors(rules, declarations, predicates, laws)
     # A rule that was refused may be the one that derives, or reads.
     if not refused:
@@ -139,7 +139,8 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
     faulty = {p.file for f in errors_of(findings) for p in f.positions}
     for file in files:
         if file.path not in faulty:
-            findings += _check_header(file, laws)
+            own = [r for r in subject_rules if r.position.file == file.path]
+            findings += _check_header(file, [u.atom for r in own for u in uses(r.body)])
     findings += _missing_labels(rules)
     return book
 
@@ -285,21 +286,15 @@ def check_safety(file: RuleFile) -> list[Finding]:
     return findings
 
 
-def _check_header(file: RuleFile, laws: Mapping[str, LawDecl]) -> list[Finding]:
-    """The header says what the file reads and derives, and says it truly."""
+def _check_header(file: RuleFile, subjects: Iterable[Atom]) -> list[Finding]:
+    """The header says what the file reads and derives, and says it truly.
+
+    Atoms that only collect subjects may be named, and need not be.
+    """
     if not file.rules:
         return []
-    derived = {(r.head.name, len(r.head.args)) for r in file.rules}
-    read = {(u.atom.name, len(u.atom.args)) for r in file.rules for u in graph.uses(r.body)}
-    # What only collects subjects may be named, and need not be.
-    subjects = {
-        (u.atom.name, len(u.atom.args))
-        for law in laws.values()
-        if law.position.file == file.path
-        for rule in [_subject_rule(law)[0]]
-        if rule is not None
-        for u in graph.uses(rule.body)
-    }
+    derived = {_signature(r.head) for r in file.rules}
+    read = {_signature(u.atom) for r in file.rules for u in uses(r.body)}
     wanted = {
         "Input": {s for s in read - derived if not s[0].startswith("_")},
         "Output": {s for s in derived if not s[0].startswith("_")},
@@ -321,7 +316,7 @@ def _check_header(file: RuleFile, laws: Mapping[str, LawDecl]) -> list[Finding]:
         if word == "Purpose":
             continue
         said = signatures(text)
-        more_read = subjects if word == "Input" else set()
+        more_read = {_signature(a) for a in subjects} if word == "Input" else set()
         for pair, what in (
             (wanted[word] - said, "does not name"),
             (said - wanted[word] - more_read, "names"),
@@ -340,6 +335,10 @@ def _check_header(file: RuleFile, laws: Mapping[str, LawDecl]) -> list[Finding]:
                     )
                 )
     return findings
+
+
+def _signature(atom: Atom) -> tuple[str, int]:
+    return atom.name, len(atom.args)
 
 
 def _missing_labels(rules: Iterable[Rule]) -> list[Finding]:
@@ -380,7 +379,7 @@ def query_rule(
     rule = file.rules[0]
     found: dict[str, Var] = {}
     for literal in rule.body:
-        for variable in _outer_variables(literal):
+        for variable in outer_variables(literal):
             if not variable.anonymous:
                 found.setdefault(variable.name, variable)
     probe_rule = dataclasses.replace(rule, head=dataclasses.replace(rule.head, name=QUERY))
@@ -426,10 +425,3 @@ def from_query(finding: Finding) -> Finding:
         for p in finding.positions
     )
     return dataclasses.replace(finding, positions=positions)
-
-
-def _outer_variables(literal: Literal) -> list[Var]:
-    """The variables of a literal that a query shows: none that live inside a set."""
-    if isinstance(literal, Aggregate):
-        return [v for _, guard in literal.guards for v in variables(guard)]
-    return [] if isinstance(literal, Conditional) else list(variables(literal))

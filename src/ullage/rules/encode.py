@@ -12,7 +12,7 @@ from ullage.rules import numbers
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering import Levels, quoted
 from ullage.rules.numbers import Shape
-from ullage.rules.terms import Aggregate, Atom, Conditional, Fun
+from ullage.rules.terms import Fun, uses
 from ullage.rules.vocabulary import Slot
 from ullage.sorts import BoolSort, ClosedSort, CountSort, ExactSort, Scalar, Sort
 
@@ -24,20 +24,15 @@ def reads(rules: Iterable[TypedRule], tables: Mapping[str, Table]) -> Reads:
     """What the rules read of the tables."""
     found: Reads = {}
     for typed in rules:
-        for literal in typed.rule.body:
-            atoms: list[object] = [literal]
-            if isinstance(literal, Conditional):
-                atoms = [literal.literal, *literal.conditions]
-            elif isinstance(literal, Aggregate):
-                atoms = [c for e in literal.elements for c in e.conditions]
-            for atom in atoms:
-                if isinstance(atom, Atom) and atom.name in tables:
-                    column = ""
-                    if len(atom.args) == 3:
-                        word = atom.args[1]
-                        assert isinstance(word, Fun)
-                        column = word.name
-                    found.setdefault(atom.name, set()).add(column)
+        for use in uses(typed.rule.body):
+            atom = use.atom
+            if atom.name in tables:
+                column = ""
+                if len(atom.args) == 3:
+                    word = atom.args[1]
+                    assert isinstance(word, Fun)
+                    column = word.name
+                found.setdefault(atom.name, set()).add(column)
     return found
 
 

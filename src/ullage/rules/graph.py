@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from ullage.declarations import Declarations
 from ullage.findings import Finding, Position, Severity, listed, similar
@@ -14,10 +14,10 @@ from ullage.rules.terms import (
     Atom,
     Conditional,
     Fun,
-    Literal,
     Rule,
     Truth,
     names,
+    uses,
     variables,
 )
 
@@ -29,33 +29,6 @@ def node(atom: Atom) -> str:
         if isinstance(first, Fun):
             return f"{atom.name}({first.name})"
     return atom.name
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """One atom read in a body: how it is read decides whether recursion may pass through it."""
-
-    atom: Atom
-    monotone: bool
-
-
-def uses(body: Iterable[Literal]) -> Iterator[Use]:
-    """Every atom that a body reads."""
-    for literal in body:
-        match literal:
-            case Atom():
-                yield Use(literal, literal.sign == 0)
-            case Conditional(literal=inner, conditions=conditions):
-                for part in (inner, *conditions):
-                    if isinstance(part, Atom):
-                        yield Use(part, False)
-            case Aggregate(elements=elements):
-                for element in elements:
-                    for part in element.conditions:
-                        if isinstance(part, Atom):
-                            yield Use(part, False)
-            case _:
-                pass
 
 
 def components(edges: Mapping[str, set[str]]) -> list[set[str]]:
@@ -115,7 +88,7 @@ def check_constructors(
                 Finding(
                     "derived-table",
                     f"a rule derives `{head.name}`, whose rows are facts",
-                    (head.position, _noted(table.position, "declares the table")),
+                    (head.position, replace(table.position, note="declares the table")),
                     "derive a predicate of your own",
                 )
             )
@@ -134,7 +107,7 @@ def check_constructors(
                 Finding(
                     "foreign-constructor",
                     f"{what} is derived outside the file that declares it",
-                    (head.position, _noted(declared, "declares it, and alone may derive it")),
+                    (head.position, replace(declared, note="declares it, and alone may derive it")),
                     "move the rule there, or derive a predicate of this file",
                 )
             )
@@ -280,7 +253,3 @@ def check_conclusions(rules: Iterable[Rule], laws: Mapping[str, LawDecl]) -> lis
                         )
                     )
     return findings
-
-
-def _noted(position: Position, note: str) -> Position:
-    return Position(position.file, position.line, position.column, note)

@@ -29,7 +29,9 @@ from ullage.rules.terms import (
     Tup,
     Var,
     alike,
+    global_names,
     names,
+    substituted,
     variables,
 )
 from ullage.rules.vocabulary import FOLLOWS, Place, Vocabulary, members
@@ -114,13 +116,7 @@ def _unsorted(rule: Rule, sorts: dict[str, Sort]) -> list[Var]:
 
 def rename_apart(rule: Rule) -> Rule:
     """Give a name of its own to each local variable whose name stands in several scopes."""
-    outer = names(rule.head)
-    for literal in rule.body:
-        if isinstance(literal, Aggregate):
-            for _, guard in literal.guards:
-                outer |= names(guard)
-        elif not isinstance(literal, Conditional):
-            outer |= names(literal)
+    outer = global_names(rule)
     uses: Counter[str] = Counter()
     for literal in rule.body:
         for scope in _scopes(literal):
@@ -145,30 +141,22 @@ def rename_apart(rule: Rule) -> Rule:
     return dataclasses.replace(rule, body=tuple(body))
 
 
+_Set = TypeVar("_Set", Conditional, Element)
+
+
 def _scopes(literal: Literal) -> tuple[Conditional | Element, ...]:
     if isinstance(literal, Conditional):
         return (literal,)
     return literal.elements if isinstance(literal, Aggregate) else ()
 
 
-_T = TypeVar("_T")
+def _rename(item: _Set, which: set[str], number: int) -> _Set:
+    def renamed(variable: Var) -> Var:
+        if variable.name not in which:
+            return variable
+        return dataclasses.replace(variable, name=f"{variable.name}'{number}")
 
-
-def _rename(item: _T, which: set[str], number: int) -> _T:
-    if isinstance(item, Var):
-        if item.name in which:
-            return dataclasses.replace(item, name=f"{item.name}'{number}")
-        return item
-    if isinstance(item, tuple):
-        return tuple(_rename(i, which, number) for i in item)  # type: ignore[return-value]
-    if dataclasses.is_dataclass(item) and not isinstance(item, type | Position):
-        changes = {
-            f.name: _rename(getattr(item, f.name), which, number)
-            for f in dataclasses.fields(item)
-            if f.name != "position"
-        }
-        return dataclasses.replace(item, **changes)
-    return item
+    return substituted(item, renamed)
 
 
 class _Inference:
@@ -227,8 +215,7 @@ class _Inference:
                 self.expect(arg, place.sort)
 
     def comparison(self, literal: Comparison) -> None:
-        chain = [literal.first, *(t for _, t in literal.rest)]
-        for (op, right), left in zip(literal.rest, chain, strict=False):
+        for left, op, right in literal.links():
             self.pair(op, left, right)
 
     def pair(self, op: str, left: Expr, right: Expr) -> None:

@@ -98,13 +98,14 @@ class Reader:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
+        self.text = text
         self.lines = [line.encode() for line in text.split("\n")]
         self.fresh = 0
         self.depth = 0
 
     def bad_escape(self) -> Position | None:
         """Where a string has an escape that clingo does not know."""
-        text = b"\n".join(self.lines).decode(errors="replace")
+        text = self.text
         plain = blanked(text)
         quote = plain.find('"')
         match = re.compile(r'"(?:[^"\\\n]|\\.)*"').match(text, quote) if quote >= 0 else None
@@ -123,7 +124,7 @@ class Reader:
 
     def unclosed(self) -> Position | None:
         """Where a block comment or a string begins that nothing closes."""
-        text = b"\n".join(self.lines).decode(errors="replace")
+        text = self.text
         for match in _SKIP.finditer(text):
             if match.group().startswith("%*") and not match.group().endswith("*%"):
                 return place_at(text, match.start(), self.path)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from ullage.declarations import Declarations
 from ullage.findings import Finding
-from ullage.rules.graph import Use, components, node, uses
+from ullage.rules.graph import components, node
 from ullage.rules.terms import (
     Aggregate,
     Atom,
@@ -30,9 +30,11 @@ from ullage.rules.terms import (
     Rule,
     Span,
     Tup,
+    Use,
     Var,
     aligned,
     names,
+    uses,
 )
 
 _MOST_CHOICES = 10_000
@@ -235,8 +237,7 @@ def _equated(body: Iterable[Literal]) -> Iterable[tuple[Expr, Expr]]:
     """The pairs of terms that equations hold equal."""
     for literal in body:
         if isinstance(literal, Comparison) and literal.sign == 0:
-            chain = [literal.first, *(t for _, t in literal.rest)]
-            for (op, right), left in zip(literal.rest, chain, strict=False):
+            for left, op, right in literal.links():
                 if op == "=":
                     yield from aligned(left, right)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 from ullage.findings import Position
+
+_T = TypeVar("_T")
 
 FLIPPED = {">": "<", "<": ">", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 """Each comparison with its sides exchanged."""
@@ -110,6 +114,13 @@ class Comparison:
     position: Position = field(compare=False)
     sign: int = 0
 
+    def links(self) -> Iterator[tuple[Expr, str, Expr]]:
+        """The chain link by link: a term, the comparison, and the term after it."""
+        left = self.first
+        for op, right in self.rest:
+            yield left, op, right
+            left = right
+
 
 @dataclass(frozen=True, slots=True)
 class Truth:
@@ -174,42 +185,113 @@ class Rule:
     lines: int = 0
 
 
-def variables(item: Expr | Literal | Element) -> Iterator[Var]:
-    """Every occurrence of a variable below a term or literal, in the order of the text."""
+def children(item: Expr | Literal | Element) -> Iterator[Expr | Literal | Element]:
+    """What stands directly below a term or literal, in the order of the text."""
     match item:
-        case Var():
-            yield item
         case Fun(args=args) | Tup(args=args) | Op(args=args) | Pool(args=args) | Atom(args=args):
-            for arg in args:
-                yield from variables(arg)
+            yield from args
         case Span(low=low, high=high):
-            yield from variables(low)
-            yield from variables(high)
+            yield low
+            yield high
         case Comparison(first=first, rest=rest):
-            yield from variables(first)
-            for _, term in rest:
-                yield from variables(term)
+            yield first
+            yield from (term for _, term in rest)
         case Conditional(literal=literal, conditions=conditions):
-            yield from variables(literal)
-            for condition in conditions:
-                yield from variables(condition)
+            yield literal
+            yield from conditions
         case Element(terms=terms, conditions=conditions):
-            for term in terms:
-                yield from variables(term)
-            for condition in conditions:
-                yield from variables(condition)
+            yield from terms
+            yield from conditions
         case Aggregate(elements=elements, guards=guards):
-            for element in elements:
-                yield from variables(element)
-            for _, term in guards:
-                yield from variables(term)
+            yield from elements
+            yield from (term for _, term in guards)
         case _:
             pass
+
+
+def variables(item: Expr | Literal | Element) -> Iterator[Var]:
+    """Every occurrence of a variable below a term or literal, in the order of the text."""
+    if isinstance(item, Var):
+        yield item
+    for child in children(item):
+        yield from variables(child)
+
+
+def outer_variables(literal: Literal) -> Iterator[Var]:
+    """The variables of a literal that live outside every set."""
+    if isinstance(literal, Aggregate):
+        for _, guard in literal.guards:
+            yield from variables(guard)
+    elif not isinstance(literal, Conditional):
+        yield from variables(literal)
+
+
+def global_names(rule: Rule) -> set[str]:
+    """The names of the variables of a rule that live outside every set."""
+    return names(rule.head).union(v.name for b in rule.body for v in outer_variables(b))
 
 
 def names(item: Expr | Literal | Element) -> set[str]:
     """The names of the variables below a term or literal."""
     return {v.name for v in variables(item)}
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An atom read in a body: whether it binds its variables, and whether it is read monotonely.
+
+    Recursion may pass through a monotone use alone; none inside a set is one.
+    """
+
+    atom: Atom
+    binds: bool
+    monotone: bool
+
+
+def uses(body: Iterable[Literal]) -> Iterator[Use]:
+    """Every atom that a body reads."""
+    for literal in body:
+        match literal:
+            case Atom():
+                yield Use(literal, literal.sign == 0, literal.sign == 0)
+            case Conditional(literal=inner, conditions=conditions):
+                if isinstance(inner, Atom):
+                    yield Use(inner, False, False)
+                yield from _uses_in_a_set(conditions)
+            case Aggregate(elements=elements):
+                for element in elements:
+                    yield from _uses_in_a_set(element.conditions)
+            case _:
+                pass
+
+
+def _uses_in_a_set(conditions: Iterable[Atom | Comparison | Truth]) -> Iterator[Use]:
+    for condition in conditions:
+        if isinstance(condition, Atom):
+            yield Use(condition, condition.sign == 0, False)
+
+
+def substituted(
+    item: _T, put: Callable[[Var], Expr], made: Callable[[object, object], None] | None = None
+) -> _T:
+    """An item with what ``put`` gives in each variable's place; what does not change stays itself.
+
+    ``made`` is told of every other node, and of the one in its place.
+    """
+    new: Any = item
+    if isinstance(item, Var):
+        new = put(item)
+    elif isinstance(item, tuple):
+        parts = tuple(substituted(i, put, made) for i in item)
+        new = item if all(p is i for p, i in zip(parts, item, strict=True)) else parts
+    elif dataclasses.is_dataclass(item) and not isinstance(item, type | Position):
+        fields = {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
+        changes = {name: substituted(value, put, made) for name, value in fields.items()}
+        if any(changes[name] is not fields[name] for name in fields):
+            new = dataclasses.replace(item, **changes)
+            if made is not None:
+                made(item, new)
+    return cast(_T, new)
 
 
 def aligned(left: Expr, right: Expr) -> Iterator[tuple[Expr, Expr]]:

@@ -10,7 +10,7 @@ from ullage.rules.lowering.program import Line, Site, rule_text, tuple_text
 from ullage.rules.lowering.scribe import Piece, Surroundings
 from ullage.rules.lowering.sites import Calls
 from ullage.rules.numbers import FRACTION
-from ullage.rules.terms import NEGATED, Aggregate, Conditional, Element, Expr, Op, Var, names
+from ullage.rules.terms import NEGATED, Aggregate, Element, Expr, Op, Var, global_names, names
 from ullage.sorts import COUNT, ExactSort, Sort
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Aggregates:
         """Write an aggregate as a variable for its value, and a comparison for each guard."""
         number = self.levels.numbering[id(literal)]
         name = self._taken_by(literal) or f"X''a{number}"
-        outside = set().union(*(names(e) for e in literal.elements)) & self._globals()
+        outside = set().union(*(names(e) for e in literal.elements)) & global_names(self.rule)
         value = self.figures.variable(name, self._sort(literal))
         if self.levels.aggregate_level(literal) == FRACTION:
             value = Figure(value.text, value.limbs, True)
@@ -57,17 +57,6 @@ class Aggregates:
         sorts = self.calls.typed.variables
         arguments = tuple((n, sorts[n]) for n in sorted(outside))
         return Site(number, kind, self.rule, arguments, self._sort(literal), literal.position)
-
-    def _globals(self) -> set[str]:
-        """The variables that live outside every set of the rule."""
-        found = names(self.rule.head)
-        for literal in self.rule.body:
-            if isinstance(literal, Aggregate):
-                for _, guard in literal.guards:
-                    found |= names(guard)
-            elif not isinstance(literal, Conditional):
-                found |= names(literal)
-        return found
 
     def _taken_by(self, literal: Aggregate) -> str | None:
         """The variable that takes the aggregate's value, where nothing else binds it."""

@@ -24,6 +24,7 @@ from ullage.rules.terms import (
     Tup,
     Var,
     aligned,
+    uses,
 )
 from ullage.rules.vocabulary import Slot
 from ullage.sorts import (
@@ -120,23 +121,7 @@ class RuleLevels:
 
     def atoms(self) -> Iterable[tuple[Atom, bool]]:
         """Every body atom, and whether it binds its variables."""
-        for literal in self.typed.rule.body:
-            match literal:
-                case Atom():
-                    yield literal, literal.sign == 0
-                case Conditional(literal=inner, conditions=conditions):
-                    if isinstance(inner, Atom):
-                        yield inner, False
-                    for condition in conditions:
-                        if isinstance(condition, Atom):
-                            yield condition, condition.sign == 0
-                case Aggregate(elements=elements):
-                    for element in elements:
-                        for condition in element.conditions:
-                            if isinstance(condition, Atom):
-                                yield condition, condition.sign == 0
-                case _:
-                    pass
+        return ((u.atom, u.binds) for u in uses(self.typed.rule.body))
 
     def leaves(self, atom: Atom) -> Iterable[tuple[Expr, Sort, Slot]]:
         """Every variable, literal and expression of an atom, with its sort and slot."""
@@ -184,8 +169,7 @@ class RuleLevels:
         """The pairs of terms that the body compares, down to the parts of tuples and forms."""
         for literal in self.typed.rule.body:
             if isinstance(literal, Comparison):
-                chain = [literal.first, *(t for _, t in literal.rest)]
-                for (_, right), left in zip(literal.rest, chain, strict=False):
+                for left, _, right in literal.links():
                     yield from aligned(left, right)
 
     def _raise(self, slot: Slot, level: int) -> None:
@@ -222,8 +206,7 @@ class RuleLevels:
     def _defined(self, literal: Literal) -> None:
         match literal:
             case Comparison(sign=0):
-                chain = [literal.first, *(t for _, t in literal.rest)]
-                for (op, right), left in zip(literal.rest, chain, strict=False):
+                for left, op, right in literal.links():
                     if op == "=":
                         for one, other in aligned(left, right):
                             self._define(one, other)

@@ -11,7 +11,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ullage.findings import Position
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering.levels import exact_leaves
 from ullage.rules.terms import (
@@ -26,6 +25,7 @@ from ullage.rules.terms import (
     Tup,
     Var,
     names,
+    substituted,
 )
 
 _T = TypeVar("_T")
@@ -105,21 +105,12 @@ class _Unfolder:
 
     def put(self, item: _T, name: str, term: Expr) -> _T:
         """An item with a term in every place of a variable."""
-        if isinstance(item, Var):
-            return term if item.name == name else item  # type: ignore[return-value]
-        if isinstance(item, tuple):
-            return tuple(self.put(i, name, term) for i in item)  # type: ignore[return-value]
-        if not dataclasses.is_dataclass(item) or isinstance(item, type | Position):
-            return item
-        fields = {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
-        changes = {
-            key: self.put(value, name, term) for key, value in fields.items() if key != "position"
-        }
-        if all(changes[key] is fields[key] or changes[key] == fields[key] for key in changes):
-            return item
-        made = dataclasses.replace(item, **changes)
-        self.kept.append(item)
-        for table in (self.typed.terms, self.typed.places):
-            if id(item) in table:
-                table[id(made)] = table[id(item)]  # type: ignore[assignment]
-        return made
+        return substituted(item, lambda v: term if v.name == name else v, self._made)
+
+    def _made(self, old: object, new: object) -> None:
+        """Give a node the sort, or the places, of the node it stands for."""
+        self.kept.append(old)
+        if id(old) in self.typed.terms:
+            self.typed.terms[id(new)] = self.typed.terms[id(old)]
+        if id(old) in self.typed.places:
+            self.typed.places[id(new)] = self.typed.places[id(old)]

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering.aggregates import Aggregates
-from ullage.rules.lowering.levels import RuleLevels, matched, solved_in_place
+from ullage.rules.lowering.levels import RuleLevels, leaves, matched, solved_in_place
 from ullage.rules.lowering.program import (
     Flags,
     Line,
@@ -52,6 +52,7 @@ from ullage.rules.terms import (
     Var,
     aligned,
     alike,
+    children,
     names,
 )
 from ullage.rules.vocabulary import Place, Slot
@@ -83,36 +84,12 @@ def lower(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -
 
 
 def _number(item: Literal | Expr | Element, numbering: dict[int, int]) -> None:
-    """Number every expression and aggregate, alike in every try."""
-    match item:
-        case Op():
-            numbering.setdefault(id(item), len(numbering) + 1)
-        case Fun(args=args) | Tup(args=args) | Pool(args=args) | Atom(args=args):
-            for arg in args:
-                _number(arg, numbering)
-        case Span(low=low, high=high):
-            _number(low, numbering)
-            _number(high, numbering)
-        case Comparison(first=first, rest=rest):
-            _number(first, numbering)
-            for _, term in rest:
-                _number(term, numbering)
-        case Conditional(literal=literal, conditions=conditions):
-            for part in (literal, *conditions):
-                _number(part, numbering)
-        case Aggregate(elements=elements, guards=guards):
-            numbering.setdefault(id(item), len(numbering) + 1)
-            for element in elements:
-                _number(element, numbering)
-            for _, guard in guards:
-                _number(guard, numbering)
-        case Element(terms=terms, conditions=conditions):
-            for term in terms:
-                _number(term, numbering)
-            for condition in conditions:
-                _number(condition, numbering)
-        case _:
-            pass
+    """Number aggregates, and expressions that are no part of another, alike in every try."""
+    if isinstance(item, Op | Aggregate):
+        numbering.setdefault(id(item), len(numbering) + 1)
+    if not isinstance(item, Op):
+        for child in children(item):
+            _number(child, numbering)
 
 
 class _Ranges:
@@ -189,8 +166,7 @@ class RuleWriter:
             case Atom():
                 self._body_atom(literal)
             case Comparison():
-                chain = [literal.first, *(t for _, t in literal.rest)]
-                for (op, right), left in zip(literal.rest, chain, strict=False):
+                for left, op, right in literal.links():
                     self._pair(NEGATED[op] if literal.sign == 1 else op, left, right, literal.sign)
             case Truth(value=value):
                 self.scribe.add("#true" if value else "#false")
@@ -361,24 +337,10 @@ class RuleWriter:
     def _note_ranges(self, arg: Expr, place: Place) -> None:
         """Have the figures that this head computes natively checked."""
         assert place.sort is not None
-        found: list[tuple[Slot, Expr, Sort]] = []
-        _walk(arg, place.sort, place.slot, found)
-        for slot, term, sort in found:
+        for term, sort, slot in leaves(arg, place.sort, place.slot):
             if self.levels.unchecked(term, sort):
                 places = self.typed.places[id(self.rule.head)]
                 self.ranges.note(slot, _pattern(self.rule.head, places, slot), sort, self.rule)
-
-
-def _walk(term: Expr, sort: Sort, slot: Slot, found: list[tuple[Slot, Expr, Sort]]) -> None:
-    match term:
-        case Tup(args=args) if isinstance(sort, TupleSort):
-            for i, (arg, item) in enumerate(zip(args, sort.items, strict=True)):
-                _walk(arg, item, (*slot, str(i)), found)
-        case Fun(name=name, args=args) if args and isinstance(sort, FormsSort):
-            for i, (arg, (_, item)) in enumerate(zip(args, sort.forms[name], strict=True)):
-                _walk(arg, item, (*slot, name, str(i)), found)
-        case _:
-            found.append((slot, term, sort))
 
 
 def _pattern(head: Atom, places: Sequence[Place], wanted: Slot) -> str:
