@@ -37,7 +37,7 @@ from ullage.cli import main as ullage
 from ullage.declarations import Column, Declarations, Table
 from ullage.rules import arithmetic
 from ullage.rules.book import RuleBook, load_book
-from ullage.rules.docstrings import LawDecl, Predicate, TermDecl
+from ullage.rules.declared import LawDecl, Predicate, TermDecl
 from ullage.rules.terms import uses
 from ullage.sorts import (
     BUILTIN,

@@ -266,7 +266,7 @@ def test_near_miss_of_a_reference(declarations: Declarations, tmp_path: Path) ->
     text = GOOD.replace("peers: [gh200]", "peers: [gh20]")
     _, findings = load(declarations, tmp_path, text)
     assert [(f.code, f.help) for f in findings] == [
-        ("dangling-reference", "a similar row is `gh200`")
+        ("dangling-reference", "a similar row is `gh200`; rows are `gb10`, `gh200`")
     ]
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ullage import Policy, Standing
 from ullage.lawtests import SOURCE, LawCase, edited_rows, load_cases, run_case
 from ullage.rules import docstrings, syntax
+from ullage.rules.declared import LawDecl
 from ullage.tables import load_declarations
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +32,7 @@ FEW = settings(
 """Each example is a policy of many subjects, so that a few make hundreds."""
 
 
-def laws() -> dict[str, docstrings.LawDecl]:
+def laws() -> dict[str, LawDecl]:
     """The declared laws of the shipped rules."""
     declarations, _ = load_declarations([RULES])
     found = {}
@@ -40,7 +41,7 @@ def laws() -> dict[str, docstrings.LawDecl]:
         for docstring in parsed.docstrings:
             declared, findings = docstrings.parse(docstring, declarations)
             assert not findings
-            if isinstance(declared, docstrings.LawDecl):
+            if isinstance(declared, LawDecl):
                 found[declared.name] = declared
     return found
 

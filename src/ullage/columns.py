@@ -38,7 +38,8 @@ _LONGEST_NUMBER_BITS = 300
 
 
 class Cell(NamedTuple):
-    """A value and where it stands; line 0 means the column's default, at its declaration.
+    """A value and where it stands; line 0 means the column's default, at its
+    declaration, and a line below 0 a cell that a what-if supposes.
 
     Exact sorts hold an int when whole, else a Fraction, in base units. A list column holds a tuple
     of cells.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 
 from ullage.findings import Position
 from ullage.sorts import (
@@ -62,14 +63,33 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of ``ullage plan``, declared by the policy and named without its dashes.
+
+    ``selects`` names the part of a subject, or the value, that must be the flag's ("" for none).
+    ``sets`` is a cell (table, key, column) that takes it; with ``adds`` a row of that table is
+    supposed, its columns ``fills`` holding it, where no row has that key.
+    """
+
+    name: str
+    doc: str
+    position: Position
+    selects: str = ""
+    sets: tuple[str, str, str] | None = None
+    adds: str = ""
+    fills: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Declarations:
-    """All tables and sorts of a policy.
+    """All tables, sorts and flags of a policy.
 
     ``sorts`` holds the built-in, the declared and the entity sorts by name.
     """
 
     tables: Mapping[str, Table]
     sorts: Mapping[str, Sort]
+    flags: Mapping[str, Flag] = field(default_factory=lambda: MappingProxyType({}))
 
     def entity_sorts(self) -> list[EntitySort]:
         """The sorts whose names tables key, in order of name."""

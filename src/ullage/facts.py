@@ -7,7 +7,7 @@ until somebody asks for a ``Position``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -35,7 +35,11 @@ from ullage.yamlnodes import (
 ROWS_FILE = "<rows>"
 """The file of rows given in Python; their line is the row's number in its table."""
 
+SUPPOSED = "<what-if>"
+"""The file of cells that a what-if supposes."""
+
 _HINTS = 50
+_MOST_NAMED = 12
 _WORD = re.compile(r"[^\s,:'\"\[\]{}]+")
 _CANDIDATES = 1000
 
@@ -55,6 +59,8 @@ class FactBase:
         if cell.line == 0:
             declared = self.declarations.tables[row.table].columns[column]
             return replace(declared.position, note="declares the default")
+        if cell.line < 0:
+            return Position(SUPPOSED, 1, 1)
         return Position(row.file, cell.line, cell.column)
 
 
@@ -511,23 +517,20 @@ class _Loader:
                 known = {key[0] for target in targets for key in target.rows}
                 for row, cell in _column_cells(table, column):
                     if cell.value not in known and not self._may_be_unread(cell.value):
-                        self._dangling(row, cell, column, hints.near(str(cell.value), known))
+                        self._dangling(row, cell, column, known, hints.near(str(cell.value), known))
 
     def _may_be_unread(self, value: object) -> bool:
         """Whether the row may be among those not understood: one mistake is one finding."""
         return self.unseen or self.lost.issuperset(_WORD.findall(str(value)))
 
-    def _dangling(self, row: Row, cell: Cell, column: Column, hint: str) -> None:
+    def _dangling(
+        self, row: Row, cell: Cell, column: Column, known: set[Scalar], hint: str
+    ) -> None:
         place = Position(row.file, cell.line, cell.column)
         if cell.line == 0:
             place = replace(column.position, note="declares the default")
-        self._report(
-            "dangling-reference",
-            f"no row `{shorten(str(cell.value))}` in {listed(column.references)}",
-            place,
-            (_declares(column),) if cell.line else (),
-            hint or "add the row, or name one that is there",
-        )
+        code, message, help = dangling(cell.value, column.references, known, hint)
+        self._report(code, message, place, (_declares(column),) if cell.line else (), help)
 
     def _missing(
         self, code: str, table: Table, missing: Column, file: str, line: int, column: int
@@ -585,6 +588,19 @@ class _Hints:
                 texts = texts[:_CANDIDATES]
             self.found[name] = near(name, texts, "row")
         return self.found[name]
+
+
+def dangling(
+    value: object, references: Sequence[str], known: Collection[Scalar], hint: str = ""
+) -> tuple[str, str, str]:
+    """Code, message and help of a value that names no row; few rows are all named."""
+    if not hint:
+        hint = near(str(value), [str(k) for k in known], "row") if len(known) < _CANDIDATES else ""
+    if 0 < len(known) <= _MOST_NAMED:
+        rows = f"rows are {listed(sorted(str(k) for k in known))}"
+        hint = f"{hint}; {rows}" if hint else rows
+    message = f"no row `{shorten(str(value))}` in {listed(references)}"
+    return "dangling-reference", message, hint or "add the row, or name one that is there"
 
 
 def _declares(column: Column) -> Position:

@@ -1,4 +1,4 @@
-"""Law tests as data: given rows, expected standings, and what differs, cell by cell.
+"""Law tests as data: given rows, expected standings and plans, and what differs, cell by cell.
 
 A file of law tests is a mapping::
 
@@ -15,7 +15,10 @@ A file of law tests is a mapping::
           - subject: {host: box}
             verdict: established
             values: {reserve: 8 GiB}  # a bare number is in base units; null: there is none
-        absent:                       # standings that there must not be
+          - plan: topology            # a plan, of which the values are compared
+            subject: {artifact: a, tier: 32GiB}
+            values: {recommended_nodes: 3}
+        absent:                       # standings or plans that there must not be
           - subject: {host: other}
 
 An expectation compares what it names and nothing else: ``verdict``, ``standing`` (the class),
@@ -26,6 +29,7 @@ The parts of a composite key are joined by ``/``. A row without a ``source`` get
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +39,7 @@ from yaml.nodes import Node, SequenceNode
 
 from ullage.findings import Finding, Position, errors_of, similar
 from ullage.policy import Policy
-from ullage.results import Quantity, Standing, Term, value_text
+from ullage.results import Plan, Quantity, Standing, Term, Value, exact_text_of, value_text
 from ullage.sorts import ExactSort, ScalarError, parse_exact, parse_number
 from ullage.tables import load_declarations
 from ullage.yamlnodes import Nodes, is_absent, read_document
@@ -47,10 +51,15 @@ Cell = str | tuple[str, ...]
 Row = Mapping[str, Cell]
 Rows = Mapping[str, tuple[Row, ...]]
 
+_Subject = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a case expects of one standing; None and missing values are not compared."""
+    """What a case expects of one standing; None and missing values are not compared.
+
+    With ``plan`` it is of that plan, which has values alone.
+    """
 
     law: str
     subject: tuple[tuple[str, str], ...]
@@ -61,11 +70,12 @@ class Expectation:
     reasons: frozenset[str] | None = None
     obligations: frozenset[str] | None = None
     values: tuple[tuple[str, str | None], ...] = ()
+    plan: str = ""
 
     @property
     def name(self) -> str:
-        """The law and the subject, as mismatches begin."""
-        return f"{self.law} of {'/'.join(part for _, part in self.subject)}"
+        """The law or plan and the subject, as mismatches begin."""
+        return f"{self.plan or self.law} of {'/'.join(part for _, part in self.subject)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +133,39 @@ def run_case(case: LawCase, rules: Sequence[Path | str]) -> list[str]:
     errors = errors_of(policy.check())
     if errors or case.findings:
         return _compare_findings(case, errors)
-    found = {(s.law, _subject(s)): s for s in policy.standings()}
+    found: dict[tuple[str, str], dict[_Subject, Standing | Plan]] = defaultdict(dict)
+    for standing in policy.standings():
+        found["law", standing.law][_subject(standing)] = standing
+    for plan in policy.plan():
+        found["plan", plan.plan][_subject(plan)] = plan
     mismatches = []
     for expectation in case.expect:
-        standing = found.get((expectation.law, expectation.subject))
-        if standing is None:
-            have = sorted(s.subject_text for s in found.values() if s.law == expectation.law)
+        kind, told = _of(expectation, found)
+        one = told.get(expectation.subject)
+        if one is None:
+            have = sorted(s.subject_text for s in told.values())
             mismatches.append(
-                f"{expectation.name}: expected a standing, found none"
+                f"{expectation.name}: expected a {kind}, found none"
                 f" (subjects: {', '.join(have) or 'none'})"
             )
         else:
-            mismatches += compare(expectation, standing)
+            mismatches += compare(expectation, one)
     for expectation in case.absent:
-        standing = found.get((expectation.law, expectation.subject))
-        if standing is not None:
-            mismatches.append(
-                f"{expectation.name}: expected no standing, found `{standing.verdict}`"
-            )
+        kind, told = _of(expectation, found)
+        one = told.get(expectation.subject)
+        if one is not None:
+            shown = f"`{one.verdict}`" if isinstance(one, Standing) else "one"
+            mismatches.append(f"{expectation.name}: expected no {kind}, found {shown}")
     return mismatches
+
+
+def _of(
+    expectation: Expectation,
+    found: Mapping[tuple[str, str], Mapping[_Subject, Standing | Plan]],
+) -> tuple[str, Mapping[_Subject, Standing | Plan]]:
+    """What an expectation is of, in a word, and all that there is of it."""
+    key = ("plan", expectation.plan) if expectation.plan else ("law", expectation.law)
+    return "plan" if expectation.plan else "standing", found.get(key, {})
 
 
 def edited_rows(
@@ -187,8 +211,20 @@ def edited_rows(
     return rows, amiss
 
 
-def compare(expectation: Expectation, standing: Standing) -> list[str]:
-    """What differs between an expectation and the standing of its subject."""
+def compare(expectation: Expectation, told: Standing | Plan) -> list[str]:
+    """What differs between an expectation and the standing or plan of its subject."""
+    name = expectation.name
+    mismatches = [] if isinstance(told, Plan) else _compare_verdict(expectation, told)
+    values = dict[str, Value](told.values)
+    for value, text in expectation.values:
+        found = values.get(value)
+        if not _agrees(text, found):
+            shown = "none" if found is None else exact_text_of(found)
+            mismatches.append(f"{name}: value `{value}`: expected {text or 'none'}, found {shown}")
+    return mismatches
+
+
+def _compare_verdict(expectation: Expectation, standing: Standing) -> list[str]:
     name = expectation.name
     mismatches = []
     for what, expected, found in (
@@ -200,11 +236,6 @@ def compare(expectation: Expectation, standing: Standing) -> list[str]:
             mismatches.append(f"{name}: {what}: expected `{expected}`, found `{found}`")
     mismatches += _compare_terms(name, "reasons", expectation.reasons, standing.reasons)
     mismatches += _compare_terms(name, "obligations", expectation.obligations, standing.obligations)
-    for value, text in expectation.values:
-        quantity = standing.value_map.get(value)
-        if not _agrees(text, quantity):
-            shown = "none" if quantity is None else f"{quantity.text} {quantity.unit}"
-            mismatches.append(f"{name}: value `{value}`: expected {text or 'none'}, found {shown}")
     return mismatches
 
 
@@ -222,9 +253,12 @@ def _compare_terms(
     return [f"{name}: {what}: {'; '.join(parts)}"]
 
 
-def _agrees(text: str | None, quantity: Quantity | None) -> bool:
-    if text is None or quantity is None:
-        return text is None and quantity is None
+def _agrees(text: str | None, value: Value | None) -> bool:
+    if text is None or value is None:
+        return text is None and value is None
+    if not isinstance(value, Quantity):
+        return value_text(value) == text
+    quantity = value
     wanted: Fraction | None = parse_number(text)
     if wanted is None and isinstance(quantity.sort, ExactSort):
         try:
@@ -249,8 +283,8 @@ def _compare_findings(case: LawCase, errors: Sequence[Finding]) -> list[str]:
     return mismatches
 
 
-def _subject(standing: Standing) -> tuple[tuple[str, str], ...]:
-    return tuple((name, value_text(part)) for name, part in standing.subject)
+def _subject(told: Standing | Plan) -> _Subject:
+    return tuple((name, value_text(part)) for name, part in told.subject)
 
 
 def _no_cases(at: Position, message: str) -> Finding:
@@ -263,6 +297,7 @@ _FILE_KEYS = ("law", "given", "cases")
 _CASE_KEYS = ("name", "remove", "set", "given", "expect", "absent", "findings")
 _EXPECT_KEYS = (
     "law",
+    "plan",
     "subject",
     "verdict",
     "standing",
@@ -271,6 +306,9 @@ _EXPECT_KEYS = (
     "obligations",
     "values",
 )
+
+
+_OF_STANDINGS = ("verdict", "standing", "words", "reasons", "obligations")
 
 
 @dataclass(slots=True)
@@ -331,10 +369,17 @@ class _Reader:
         found = []
         for element in self.nodes.elements(node, what):
             entries = self._entries(element, f"an element of {what}", _EXPECT_KEYS)
-            law = self.nodes.text(entries.get("law"), "`law`") or self.law
+            plan = self.nodes.text(entries.get("plan"), "`plan`") or ""
+            law = self.nodes.text(entries.get("law"), "`law`") or ("" if plan else self.law)
             subject = self.nodes.entries(entries.get("subject"), "`subject`")
-            if not law or not subject:
-                missing = "subject" if law else "law"
+            if law and plan:
+                self._bad(f"an element of {what} names a law and a plan", element, "keep one")
+                continue
+            for key in _OF_STANDINGS if plan else ():
+                if key in entries:
+                    self._bad(f"a plan has no `{key}`", entries[key], "plans have values alone")
+            if not (law or plan) or not subject:
+                missing = "subject" if law or plan else "law"
                 self._bad(f"an element of {what} names no {missing}", element, f"add `{missing}:`")
                 continue
             values = self.nodes.entries(entries.get("values"), "`values`")
@@ -349,6 +394,7 @@ class _Reader:
                     self._terms(entries.get("reasons"), "`reasons`"),
                     self._terms(entries.get("obligations"), "`obligations`"),
                     tuple((k, self.nodes.text(v, f"`{k}`")) for k, (_, v) in values.items()),
+                    plan,
                 )
             )
         return found

@@ -17,12 +17,15 @@ from ullage.findings import (
     listed,
     similar,
 )
-from ullage.results import Bindings, Law, Standing, value_order
+from ullage.plans import chosen, plans
+from ullage.results import Bindings, Law, Plan, Plans, Standing, value_order
 from ullage.rules.book import QUERY, RuleBook, from_query, load_book, query_rule
-from ullage.rules.docstrings import RESERVED
+from ullage.rules.declared import BUILTIN
 from ullage.solve import Model, solve
-from ullage.standings import decode, standings
+from ullage.standings import standings
+from ullage.symbols import decode
 from ullage.tables import load_declarations
+from ullage.whatif import suppose
 
 
 def default_folders() -> tuple[Path, Path]:
@@ -48,6 +51,7 @@ class Policy:
         self._findings = tuple(findings)
         self._model: Model | None = None
         self._standings: tuple[Standing, ...] | None = None
+        self._plans: tuple[Plan, ...] | None = None
 
     @classmethod
     def load(
@@ -150,6 +154,33 @@ class Policy:
         known = self._book.laws
         return similar(name, known, "law") or f"laws are {listed(list(known))}"
 
+    def plan(
+        self, names: Sequence[str] | str = (), flags: Mapping[str, str] | None = None
+    ) -> Plans:
+        """The plans of the names (all, where none is named), by plan and subject.
+
+        ``flags`` maps flags that the policy declares, without their dashes, to values as text: they
+        choose among the plans, and suppose facts otherwise for this answer alone. A plan that is
+        shown under another comes with it. Raises PolicyError where the policy or a supposed value
+        is invalid, UsageError for a plan or flag that is not there, and where nothing is chosen.
+        """
+        names = [names] if isinstance(names, str) else names
+        self._sound()
+        declared = self._book.plans
+        for name in names:
+            if name not in declared:
+                help = similar(name, declared, "plan") or f"plans are {listed(list(declared))}"
+                raise UsageError(
+                    f"no plan is named `{name}`", help if declared else "none is declared"
+                )
+        supposed = suppose(self._facts, flags or {})
+        policy = self
+        if supposed.assumptions:
+            policy = Policy(self._book, supposed.base, self._findings)
+        found = chosen(policy._planned(), declared, names, supposed.selected)
+        layouts = {name: decl.layout for name, decl in declared.items()}
+        return Plans(tuple(found), supposed.assumptions, layouts)
+
     def query(self, body: str) -> Bindings:
         """The bindings of a rule body's variables, in the order of their appearance.
 
@@ -187,21 +218,33 @@ class Policy:
 
     def _solved(self) -> tuple[Standing, ...]:
         if self._standings is None:
-            found, findings = standings(
-                self.model(), self._book.laws, [t.rule for t in self._book.rules]
-            )
-            if findings:
-                raise PolicyError([*self._findings, *findings])
-            self._standings = tuple(found)
+            self._conclude()
+        assert self._standings is not None
         return self._standings
+
+    def _planned(self) -> tuple[Plan, ...]:
+        if self._plans is None:
+            self._conclude()
+        assert self._plans is not None
+        return self._plans
+
+    def _conclude(self) -> None:
+        """Read the model once. Laws and plans are held against their declarations together."""
+        rules = [t.rule for t in self._book.rules]
+        found, findings = standings(self.model(), self._book.laws, rules)
+        planned, more = plans(self.model(), self._book.plans, found, rules)
+        if findings or more:
+            raise PolicyError([*self._findings, *findings, *more])
+        self._standings = tuple(found)
+        self._plans = tuple(planned)
 
 
 def _derived(book: RuleBook) -> dict[str, Position]:
     """What no fact may assert: derived predicates, and those that every law derives."""
     places = {p.name: p.position for p in book.vocabulary.predicates.values()}
-    for law in book.laws.values():
-        for name in RESERVED:
-            places.setdefault(name, law.position)
+    for owner in (*book.laws.values(), *book.plans.values()):
+        for name in BUILTIN:
+            places.setdefault(name, owner.position)
     return places
 
 

@@ -1,11 +1,11 @@
-"""What a run concludes, as typed values: quantities, terms and standings."""
+"""What a run concludes, as typed values: quantities, terms, standings and plans."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
@@ -136,12 +136,107 @@ class Standing:
     @property
     def subject_text(self) -> str:
         """The subject's parts joined by ``/``, as ``--subject`` takes them; figures are exact."""
-        return "/".join(exact_text_of(v) for _, v in self.subject)
+        return subject_text(self.subject)
 
     @property
     def value_map(self) -> Mapping[str, Quantity]:
         """The values by name."""
         return dict(self.values)
+
+
+def subject_text(subject: tuple[tuple[str, Value], ...]) -> str:
+    """A subject's parts joined by ``/``; figures are exact."""
+    return "/".join(exact_text_of(v) for _, v in subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Two values of a plan that people see as a bar: the one as a part of the other."""
+
+    part: str
+    whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLayout:
+    """How people see a plan.
+
+    ``title`` has ``{places}`` for parts of the subject and values; ``words`` names each value
+    ("" where its name will do). With ``rows`` the plan is a table: subjects that differ in that
+    part alone are its rows, ``columns`` the values in them. ``under`` names the plan in whose block
+    it is shown ("" for none).
+    """
+
+    title: str
+    words: Mapping[str, str] = field(default_factory=dict)
+    rows: str = ""
+    columns: tuple[str, ...] = ()
+    under: str = ""
+    bar: Bar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One plan for one subject.
+
+    ``subject`` maps the parts' names, in snake case, to the parts, in order; ``values`` are in the
+    order of their declaration, and hold what could be concluded. ``standing`` is that of the law
+    that judges the subject, where one does.
+    """
+
+    plan: str
+    subject: tuple[tuple[str, Value], ...]
+    values: tuple[tuple[str, Value], ...] = ()
+    standing: Standing | None = None
+
+    @property
+    def subject_text(self) -> str:
+        """The subject's parts joined by ``/``; figures are exact."""
+        return subject_text(self.subject)
+
+    @property
+    def value_map(self) -> Mapping[str, Value]:
+        """The values by name."""
+        return dict(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A cell that a what-if supposes: ``old`` is what the facts say (None where nothing).
+
+    ``flag`` is the flag that asked, without its dashes; ``key`` the row's key, its parts joined by
+    ``/``.
+    """
+
+    flag: str
+    table: str
+    key: str
+    column: str
+    old: Value | None
+    new: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """The plans of a run, by plan and subject, and what was supposed for them.
+
+    ``layouts`` says how people see each plan, by name.
+    """
+
+    plans: tuple[Plan, ...]
+    assumptions: tuple[Assumption, ...] = ()
+    layouts: Mapping[str, PlanLayout] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    def __iter__(self) -> Iterator[Plan]:
+        return iter(self.plans)
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """The standings that judge the plans, each once."""
+        return tuple(dict.fromkeys(p.standing for p in self.plans if p.standing is not None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from ullage.calls import Calls
 from ullage.facts import FactBase
 from ullage.failures import failures, from_clingo
 from ullage.findings import PolicyError
-from ullage.rules.docstrings import BUILTIN
+from ullage.rules.declared import BUILTIN
 from ullage.rules.encode import fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering import Flags, Lowered, lower

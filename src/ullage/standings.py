@@ -2,101 +2,49 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
-from clingo.symbol import Symbol, Tuple_
+from clingo.symbol import Symbol
 
 from ullage.findings import Finding, Position
-from ullage.results import (
-    Quantity,
-    Standing,
-    StandingClass,
-    Term,
-    Value,
-    value_order,
-    value_text,
-)
-from ullage.rules import numbers
-from ullage.rules.book import SUBJECT
-from ullage.rules.docstrings import BUILTIN, LawDecl, TermDecl, snake
+from ullage.results import Quantity, Standing, StandingClass, Term, value_order, value_text
+from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl, TermDecl
 from ullage.rules.terms import Fun, Rule
 from ullage.solve import Model
-from ullage.sorts import (
-    BoolSort,
-    ClosedSort,
-    CountSort,
-    ExactSort,
-    FormsSort,
-    Sort,
-    TupleSort,
-)
+from ullage.symbols import PLACE, Subject, decode, subject, subject_shown, subjects, term
 
 _Key = tuple[str, Symbol]
 """A law's name and a subject, as rules write it."""
 
-_Speakers = Mapping[tuple[str, str, str], Sequence[Position]]
-
-_PLACE = re.compile(r"\{(\w+)\}")
-
-
-def decode(symbol: Symbol, sort: Sort) -> Value:
-    """A term of a sort as a value."""
-    match sort:
-        case ExactSort():
-            return Quantity(numbers.decode(symbol), sort)
-        case CountSort():
-            return Quantity(Fraction(symbol.number), sort)
-        case BoolSort():
-            return symbol.name == "true"
-        case ClosedSort():
-            return symbol.name
-        case TupleSort(items=items):
-            return tuple(decode(s, i) for s, i in zip(symbol.arguments, items, strict=True))
-        case FormsSort(forms=forms):
-            return _term(symbol, forms[symbol.name], "")
-    return symbol.string
-
-
-def _term(symbol: Symbol, arguments: Sequence[tuple[str, Sort]], words: str) -> Term:
-    values = {
-        name: decode(s, sort) for s, (name, sort) in zip(symbol.arguments, arguments, strict=True)
-    }
-    filled = _PLACE.sub(lambda m: value_text(values[m.group(1)]), words)
-    return Term(symbol.name, tuple((snake(n), v) for n, v in values.items()), filled)
+Speakers = Mapping[tuple[str, str, str], Sequence[Position]]
+"""Where rules derive each conclusion, by predicate, law or plan, and word."""
 
 
 def standings(
     model: Model, laws: Mapping[str, LawDecl], rules: Iterable[Rule]
 ) -> tuple[list[Standing], list[Finding]]:
     """Every standing, by law and subject, and what the rules left unsaid or said twice."""
-    says = _speakers(rules)
+    says = speakers(rules)
     verdicts: dict[_Key, list[str]] = defaultdict(list)
     for atom in model.atoms("standing", 3):
-        law, subject, verdict = atom.arguments
-        verdicts[law.name, subject].append(verdict.name)
+        law, about, verdict = atom.arguments
+        verdicts[law.name, about].append(verdict.name)
     reasons = _grouped(model, "reason", laws)
     obligations = _grouped(model, "obligation", laws)
     values: dict[_Key, list[tuple[str, Quantity]]] = defaultdict(list)
     for atom in model.atoms("value", 4):
-        law, subject, name, quantity = atom.arguments
-        value = decode(quantity, laws[law.name].values[name.name])
+        law, about, name, figure = atom.arguments
+        value = decode(figure, laws[law.name].values[name.name])
         assert isinstance(value, Quantity)
-        values[law.name, subject].append((name.name, value))
+        values[law.name, about].append((name.name, value))
     result: list[Standing] = []
     findings: list[Finding] = []
     known: set[_Key] = set()
     for decl in laws.values():
-        subjects = [
-            (_subject(s, decl), s)
-            for s in map(_subject_symbol, model.atoms(SUBJECT + decl.name, len(decl.arguments)))
-        ]
-        subjects.sort(key=lambda s: value_order(tuple(v for _, v in s[0])))
-        for parts, subject in subjects:
-            key = (decl.name, subject)
+        for parts, symbol in subjects(model, decl):
+            key = (decl.name, symbol)
             known.add(key)
             if len(verdicts[key]) != 1:
                 findings.append(_not_one(decl, parts, verdicts[key], says))
@@ -118,12 +66,12 @@ def standings(
         for key in atoms:
             if key not in known:
                 decl = laws[key[0]]
-                findings.append(_no_subject(kind, decl, _subject(key[1], decl)))
+                findings.append(no_subject(kind, decl, subject(key[1], decl)))
     return result, findings
 
 
-def _speakers(rules: Iterable[Rule]) -> _Speakers:
-    """Where rules derive each conclusion, by predicate, law and word."""
+def speakers(rules: Iterable[Rule]) -> Speakers:
+    """Where the rules derive each conclusion."""
     found: dict[tuple[str, str, str], list[Position]] = defaultdict(list)
     for rule in rules:
         if rule.head.name not in BUILTIN:
@@ -138,42 +86,27 @@ def _speakers(rules: Iterable[Rule]) -> _Speakers:
 def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key, list[Term]]:
     found: dict[_Key, list[Term]] = defaultdict(list)
     for atom in model.atoms(kind, 3):
-        law, subject, symbol = atom.arguments
+        law, about, symbol = atom.arguments
         decl = laws[law.name]
         declared: TermDecl = (decl.reasons if kind == "reason" else decl.obligations)[symbol.name]
-        found[law.name, subject].append(_term(symbol, declared.arguments, declared.words))
+        found[law.name, about].append(term(symbol, declared.arguments, declared.words))
     for terms in found.values():
         terms.sort(key=value_order)
     return found
 
 
-def _subject_symbol(atom: Symbol) -> Symbol:
-    """The subject as rules write it: the one argument, or the tuple of them."""
-    if len(atom.arguments) == 1:
-        return atom.arguments[0]
-    return Tuple_(atom.arguments)
-
-
-def _subject(symbol: Symbol, decl: LawDecl) -> tuple[tuple[str, Value], ...]:
-    parts = [symbol] if len(decl.arguments) == 1 else symbol.arguments
-    return tuple(
-        (snake(name), decode(part, sort))
-        for part, (name, sort) in zip(parts, decl.arguments, strict=True)
-    )
-
-
 def _standing(
     decl: LawDecl,
-    subject: tuple[tuple[str, Value], ...],
+    parts: Subject,
     verdict: str,
     values: list[tuple[str, Quantity]],
 ) -> Standing:
     declared = decl.verdicts[verdict]
     known = dict(values)
-    words = _PLACE.sub(lambda m: value_text(known.get(m.group(1), "")), declared.words)
+    words = PLACE.sub(lambda m: value_text(known.get(m.group(1), "")), declared.words)
     return Standing(
         decl.name,
-        subject,
+        parts,
         declared.standing,
         verdict,
         words,
@@ -181,42 +114,39 @@ def _standing(
     )
 
 
-def _shown(parts: tuple[tuple[str, Value], ...]) -> str:
-    return "/".join(value_text(v) for _, v in parts)
-
-
 def _not_one(
     decl: LawDecl,
-    parts: tuple[tuple[str, Value], ...],
+    parts: Subject,
     verdicts: Sequence[str],
-    says: _Speakers,
+    says: Speakers,
 ) -> Finding:
     if not verdicts:
         return Finding(
             "standing-missing",
-            f"`{decl.name}` says nothing of `{_shown(parts)}`",
+            f"`{decl.name}` says nothing of `{subject_shown(parts)}`",
             (decl.position,),
             "every subject needs one verdict; look for a case that no rule takes",
         )
     said = " and ".join(f"`{v}`" for v in sorted(verdicts))
     return Finding(
         "standing-conflict",
-        f"`{decl.name}` says {said} of `{_shown(parts)}`",
+        f"`{decl.name}` says {said} of `{subject_shown(parts)}`",
         (decl.position, *(p for v in sorted(verdicts) for p in says["standing", decl.name, v])),
         "let the conditions of its rules exclude each other",
     )
 
 
-def _no_subject(kind: str, decl: LawDecl, parts: tuple[tuple[str, Value], ...]) -> Finding:
+def no_subject(kind: str, decl: LawDecl | PlanDecl, parts: Subject) -> Finding:
+    """A conclusion about what is no subject of its law or plan."""
     return Finding(
         "no-subject",
-        f"`{kind}` of `{decl.name}` speaks of `{_shown(parts)}`, which is no subject of it",
+        f"`{kind}` of `{decl.name}` speaks of `{subject_shown(parts)}`, which is no subject of it",
         (decl.position,),
         "bind it by the atoms of the section `Subjects:`",
     )
 
 
-def _incomplete(decl: LawDecl, standing: Standing, says: _Speakers) -> list[Finding]:
+def _incomplete(decl: LawDecl, standing: Standing, says: Speakers) -> list[Finding]:
     """What a standing lacks, or has twice."""
     findings = []
     if standing.standing is StandingClass.REFUSED and not standing.reasons:
@@ -238,7 +168,7 @@ def _incomplete(decl: LawDecl, standing: Standing, says: _Speakers) -> list[Find
             )
         )
     names = [n for n, _ in standing.values]
-    for name in _PLACE.findall(decl.verdicts[standing.verdict].words):
+    for name in PLACE.findall(decl.verdicts[standing.verdict].words):
         if name not in names:
             findings.append(
                 Finding(
@@ -249,13 +179,19 @@ def _incomplete(decl: LawDecl, standing: Standing, says: _Speakers) -> list[Find
                     "derive `value` wherever the verdict is derived, or change its words",
                 )
             )
-    for name in sorted({n for n in names if names.count(n) > 1}):
-        findings.append(
-            Finding(
-                "two-values",
-                f"`{decl.name}` gives `{standing.subject_text}` two values of `{name}`",
-                (decl.position, *says["value", decl.name, name]),
-                "a value has one figure; look for two rules, or two rows behind one",
-            )
+    return findings + two_values("value", decl, standing.subject, names, says)
+
+
+def two_values(
+    kind: str, decl: LawDecl | PlanDecl, parts: Subject, names: Sequence[str], says: Speakers
+) -> list[Finding]:
+    """Each value that a law or plan gives a subject twice."""
+    return [
+        Finding(
+            "two-values",
+            f"`{decl.name}` gives `{subject_shown(parts)}` two values of `{name}`",
+            (decl.position, *says[kind, decl.name, name]),
+            "a value has one figure; look for two rules, or two rows behind one",
         )
-    return findings
+        for name in sorted({n for n in names if names.count(n) > 1})
+    ]

@@ -17,6 +17,7 @@ from yaml.nodes import Node, ScalarNode
 
 from ullage.declarations import Column, Declarations, Table, read_value
 from ullage.findings import Finding, Position, UsageError, listed, similar
+from ullage.flags import read_flag
 from ullage.sorts import (
     BUILTIN,
     TEXT,
@@ -46,10 +47,10 @@ _VARIABLE = re.compile(r"[A-Z][A-Za-z0-9_]*")
 _KEYWORDS = frozenset({"not"})
 _NAMES = "names begin with a lower-case letter and hold lower-case letters, digits and `_`"
 
-_TOP = ("sorts", "tables")
+_TOP = ("sorts", "tables", "flags")
 _SORT_PROPERTIES = ("doc", "values", "units", "forms")
 _TABLE_PROPERTIES = ("doc", "source", "key", "columns")
-_KEY_PROPERTIES = ("sort", "doc", "references")
+_KEY_PROPERTIES = ("sort", "doc", "references", "minimum", "maximum")
 _COLUMN_PROPERTIES = (
     "sort",
     "doc",
@@ -115,6 +116,7 @@ class _Reader:
         self.findings: list[Finding] = []
         self.sorts: dict[str, _Entry] = {}
         self.tables: dict[str, _Entry] = {}
+        self.flags: dict[str, _Entry] = {}
         self.resolved: dict[str, Sort] = dict(BUILTIN)
         self.resolving: set[str] = set()
 
@@ -131,10 +133,12 @@ class _Reader:
             self._enter(self.sorts, "sort", _Entry(name, nodes, key, node))
         for name, (key, node) in nodes.entries(_value(top, "tables"), "`tables`").items():
             self._enter(self.tables, "table", _Entry(name, nodes, key, node))
+        for name, (key, node) in nodes.entries(_value(top, "flags"), "`flags`").items():
+            self._enter(self.flags, "flag", _Entry(name, nodes, key, node))
 
     def _enter(self, entries: dict[str, _Entry], kind: str, entry: _Entry) -> None:
         name, nodes = entry.name, entry.nodes
-        if not _NAME.fullmatch(name) or name in _KEYWORDS:
+        if kind != "flag" and (not _NAME.fullmatch(name) or name in _KEYWORDS):
             _bad(
                 nodes,
                 entry.key,
@@ -170,7 +174,12 @@ class _Reader:
         tables = {n: self._table(self.tables[n], shape) for n, shape in shapes.items()}
         for table in tables.values():
             self._check_references(table, tables, shapes[table.name])
-        return Declarations(MappingProxyType(tables), MappingProxyType(dict(self.resolved)))
+        flags = {n: read_flag(e.nodes, e.key, e.node, tables) for n, e in self.flags.items()}
+        return Declarations(
+            MappingProxyType(tables),
+            MappingProxyType(dict(self.resolved)),
+            MappingProxyType({n: f for n, f in flags.items() if f is not None}),
+        )
 
     def _table_shape(self, entry: _Entry) -> _Shape:
         nodes, what = entry.nodes, f"table `{entry.name}`"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ullage import __version__
-from ullage.cli import check, query, standings
+from ullage.cli import check, plan, query, standings
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import say, write, write_invalid
 from ullage.cli.parser import VerbParser
@@ -34,7 +34,12 @@ class Verb(Protocol):
         ...
 
 
-VERBS: Mapping[str, Verb] = {"check": check, "standings": standings, "query": query}
+VERBS: Mapping[str, Verb] = {
+    "check": check,
+    "standings": standings,
+    "plan": plan,
+    "query": query,
+}
 """The verbs by name, in the order of the help text."""
 
 

@@ -25,6 +25,7 @@ class VerbParser(argparse.ArgumentParser):
             description=f"{summary[0].upper()}{summary[1:]}.",
             allow_abbrev=False,
         )
+        self.takes_policy_flags = False
         self.set_defaults(format="human")
         self.add_argument(
             "--rules",
@@ -63,7 +64,15 @@ class VerbParser(argparse.ArgumentParser):
         )
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """The values of the words after the verb. Raises UsageError."""
+        """The values of the words after the verb. Raises UsageError.
+
+        A verb that takes the policy's flags gets them unread, as ``policy_flags``: which there are
+        is not known before the policy is loaded.
+        """
+        flags: dict[str, str] = {}
+        if self.takes_policy_flags:
+            words, flags = self._apart(words)
+            self.set_defaults(policy_flags=flags)
         args, unknown = self.parse_known_intermixed_args(words)
         options = [u.partition("=")[0] for u in unknown if u.startswith("-")]
         if options:
@@ -76,12 +85,57 @@ class VerbParser(argparse.ArgumentParser):
             raise UsageError(f"`{self.prog}` does not take `{unknown[0]}`", self._see())
         return args
 
+    def _apart(self, words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """The words without the options that are not the verb's own; and those, with values."""
+        own: list[str] = []
+        flags: dict[str, str] = {}
+        rest = list(words)
+        while rest:
+            word = rest.pop(0)
+            name, equals, value = word.partition("=")
+            if word == "--":
+                own += [word, *rest]
+                break
+            if not name.startswith("--") or name in self._option_string_actions:
+                own.append(word)
+                action = self._option_string_actions.get(name)
+                if action is not None and action.nargs is None and not equals and rest:
+                    own.append(rest.pop(0))
+                continue
+            if not equals:
+                if not rest or rest[0].startswith("--"):
+                    raise UsageError(f"`{name}` has no value", f"write `{name} VALUE`")
+                value = rest.pop(0)
+            if name.removeprefix("--") in flags:
+                raise UsageError(f"`{name}` stands twice", "give it once")
+            flags[name.removeprefix("--")] = value
+        return own, flags
+
+    def format_help(self) -> str:
+        """The help text, with the policy's own flags where the verb takes them."""
+        text = super().format_help()
+        if self.takes_policy_flags:
+            text += "\n" + _policy_flags()
+        return text
+
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with argparse's own words."""
         raise UsageError(message, self._see())
 
     def _see(self) -> str:
         return f"see `{self.prog} --help`"
+
+
+def _policy_flags() -> str:
+    """The flags of the policy of the working folder, or of the one shipped."""
+    # Imported here: no other help text needs the declarations.
+    from ullage.flags import usage
+    from ullage.policy import default_folders
+    from ullage.tables import load_declarations
+
+    declarations, _ = load_declarations([default_folders()[0]])
+    flags = usage(declarations.flags.values())
+    return f"flags of the policy (that of --rules has its own):\n{flags}" if flags else ""
 
 
 def _folder(word: str) -> Path:

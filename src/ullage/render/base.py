@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ullage.findings import Finding
-from ullage.results import Bindings, Standing
+from ullage.results import Bindings, Plans, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,10 @@ class Renderer(Protocol):
 
     def standings(self, standings: Sequence[Standing]) -> str:
         """The standings, in the order given."""
+        ...
+
+    def plans(self, plans: Plans) -> str:
+        """The plans, in the order given, with what was supposed for them."""
         ...
 
     def findings(self, findings: Sequence[Finding]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ullage.findings import Finding
 from ullage.render.base import View
 from ullage.render.text import field, label, one_line
-from ullage.results import Bindings, Standing, exact_text_of
+from ullage.results import Bindings, Plan, Plans, Standing, exact_text_of
 
 
 class ConciseRenderer:
@@ -19,6 +19,14 @@ class ConciseRenderer:
     def standings(self, standings: Sequence[Standing]) -> str:
         """``law subject standing verdict reason;reason``, with obligations after the reasons."""
         return _lines(_standing(s) for s in standings)
+
+    def plans(self, plans: Plans) -> str:
+        """``plan subject name=value``; before them ``what-if table key column=value``."""
+        supposed = (
+            f"what-if {a.table} {field(a.key)} {a.column}={field(exact_text_of(a.new))}"
+            for a in plans.assumptions
+        )
+        return _lines([*supposed, *(_plan(p) for p in plans)])
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """``path:line:column: severity[code]: message``; no place, where none is known."""
@@ -38,6 +46,11 @@ class ConciseRenderer:
 def _finding(finding: Finding) -> str:
     place = f"{finding.positions[0]}: " if finding.positions else ""
     return one_line(f"{place}{label(finding)}: {finding.message}")
+
+
+def _plan(plan: Plan) -> str:
+    values = (f"{name}={field(exact_text_of(value))}" for name, value in plan.values)
+    return " ".join([plan.plan, field(plan.subject_text), *values])
 
 
 def _standing(standing: Standing) -> str:

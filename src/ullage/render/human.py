@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 
 from ullage.findings import Finding, Severity
 from ullage.render.base import View
+from ullage.render.plans import PlanBlocks
 from ullage.render.text import label, one_line
 from ullage.results import (
     Bindings,
+    Plans,
     Quantity,
     Standing,
     StandingClass,
@@ -47,6 +49,15 @@ class HumanRenderer:
         widest = max(len(one_line(s.subject_text)) for s in standings)
         width = min(widest, _WIDEST_SUBJECT)
         return "\n".join(self._law(name, group, width) for name, group in laws.items())
+
+    def plans(self, plans: Plans) -> str:
+        """A block a subject, or a table of subjects; what was supposed stands before them."""
+
+        def said(standing: Standing) -> tuple[str, str]:
+            colour = _CLASS_COLOURS[standing.standing]
+            return self._paint(standing.standing.value, colour), _said(standing)
+
+        return PlanBlocks(self._view, said, lambda title: self._paint(title, _BOLD)).text(plans)
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """Message, positions and help of each; then how many there are. Empty where none is."""

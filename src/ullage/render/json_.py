@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ullage.findings import Finding
 from ullage.render.base import View
-from ullage.results import Bindings, Quantity, Standing, Term, Value
+from ullage.results import Assumption, Bindings, Plan, Plans, Quantity, Standing, Term, Value
 
-Json = str | bool | int | Sequence["Json"] | Mapping[str, "Json"]
+Json = str | bool | int | None | Sequence["Json"] | Mapping[str, "Json"]
 """What we write: figures are strings, so that no reader rounds them."""
 
 
@@ -22,6 +22,11 @@ class JsonRenderer:
     def standings(self, standings: Sequence[Standing]) -> str:
         """``ullage/standings/1``."""
         return _document("standings", {}, "standings", (_standing(s) for s in standings))
+
+    def plans(self, plans: Plans) -> str:
+        """``ullage/plan/1``."""
+        head = {"what_if": [_assumption(a) for a in plans.assumptions]}
+        return _document("plan", head, "plans", (_plan(p) for p in plans))
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """``ullage/findings/1``."""
@@ -62,6 +67,27 @@ def _standing(standing: Standing) -> Json:
         "reasons": [{"reason": t.name, "args": _args(t)} for t in standing.reasons],
         "obligations": [{"obligation": t.name, "args": _args(t)} for t in standing.obligations],
         "values": {name: value_json(quantity) for name, quantity in standing.values},
+    }
+
+
+def _plan(plan: Plan) -> Json:
+    return {
+        "plan": plan.plan,
+        "subject": {name: value_json(value) for name, value in plan.subject},
+        "values": {name: value_json(value) for name, value in plan.values},
+        "judged": None if plan.standing is None else _standing(plan.standing),
+    }
+
+
+def _assumption(assumption: Assumption) -> Json:
+    old = assumption.old
+    return {
+        "flag": assumption.flag,
+        "table": assumption.table,
+        "key": assumption.key,
+        "column": assumption.column,
+        "old": None if old is None else value_json(old),
+        "new": value_json(assumption.new),
     }
 
 

@@ -13,9 +13,9 @@ from clingo import ast
 from clingo.core import MessageCode
 
 from ullage.declarations import Declarations
-from ullage.findings import Finding, Position, Severity, errors_of, listed
+from ullage.findings import Finding, Position, Severity, errors_of, listed, similar
 from ullage.rules import docstrings, graph
-from ullage.rules.docstrings import RESERVED, LawDecl, Predicate
+from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl, Predicate, snake
 from ullage.rules.inference import TypedRule, infer
 from ullage.rules.recursion import check_recursion
 from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
@@ -24,9 +24,6 @@ from ullage.rules.vocabulary import Vocabulary
 from ullage.sorts import Sort
 from ullage.textfiles import files_below, passed_over, shown_path
 from ullage.yamlnodes import YAML_ENDINGS
-
-SUBJECT = "_subject'"
-"""What begins the name of the predicate that holds a law's subjects."""
 
 QUERY = "_query'"
 """The predicate that holds the bindings of an ad-hoc query."""
@@ -49,6 +46,11 @@ class RuleBook:
     def laws(self) -> Mapping[str, LawDecl]:
         """The declared laws by name, in the order of the files."""
         return self.vocabulary.laws
+
+    @property
+    def plans(self) -> Mapping[str, PlanDecl]:
+        """The declared plans by name, in the order of the files."""
+        return self.vocabulary.plans
 
 
 def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
@@ -100,19 +102,22 @@ def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
 
 def _book(files: list[RuleFile], declarations: Declarations, findings: list[Finding]) -> RuleBook:
     refused = {p.file for f in findings for p in f.positions}
-    predicates, laws, broken, found = _declared(files, declarations)
+    predicates, laws, plans, broken, found = _declared(files, declarations)
     findings += found
+    findings += _plans_alone(laws, plans, broken)
+    owners: dict[str, LawDecl | PlanDecl] = {law.collects: law for law in laws.values()}
+    owners |= {plan.collects: plan for plan in plans.values()}
     subject_rules: list[Rule] = []
-    for law in laws.values():
-        rule, found = _subject_rule(law)
+    for owner in owners.values():
+        rule, found = _subject_rule(owner)
         findings += found
         if rule is not None:
             subject_rules.append(rule)
     helpers = {
-        SUBJECT + law.name: Predicate(SUBJECT + law.name, law.arguments, law.doc, law.position)
-        for law in laws.values()
+        name: Predicate(name, owner.arguments, owner.doc, owner.position)
+        for name, owner in owners.items()
     }
-    vocabulary = Vocabulary(declarations, predicates | helpers, laws, broken)
+    vocabulary = Vocabulary(declarations, predicates | helpers, laws, plans, broken)
     book = RuleBook(vocabulary, files, findings=findings)
     rules = [r for f in files for r in f.rules]
     unsafe = [f for file in files for f in check_safety(file)]
@@ -121,17 +126,17 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
         typed, found = infer(rule, vocabulary)
         if any(_inside(f, rule) for f in unsafe):
             found = [f for f in found if not f.code.startswith("unsorted-")]
-        if rule.head.name.startswith(SUBJECT):
-            found = [_at_law(f, laws[rule.head.name.removeprefix(SUBJECT)]) for f in found]
+        if rule.head.name in owners:
+            found = [_at_owner(f, owners[rule.head.name]) for f in found]
         findings += found
         if typed is not None:
             book.rules.append(typed)
     subjects = [u.atom for r in subject_rules for u in uses(r.body)]
-    findings += graph.check_constructors(rules, declarations, predicates, laws)
+    findings += graph.check_constructors(rules, declarations, predicates, laws, plans)
     # A rule that was refused may be the one that derives, or reads.
     if not refused:
         findings += graph.check_readers(rules, predicates, subjects)
-        findings += graph.check_conclusions(rules, laws)
+        findings += graph.check_conclusions(rules, laws, plans)
     findings += check_recursion(rules, declarations)
     findings += graph.check_labels(rules)
     findings += graph.check_lone_variables(rules)
@@ -153,11 +158,14 @@ def _inside(finding: Finding, rule: Rule) -> bool:
 
 def _declared(
     files: Iterable[RuleFile], declarations: Declarations
-) -> tuple[dict[str, Predicate], dict[str, LawDecl], frozenset[str], list[Finding]]:
-    """The declared predicates and laws, and the names whose docstring cannot be read."""
+) -> tuple[
+    dict[str, Predicate], dict[str, LawDecl], dict[str, PlanDecl], frozenset[str], list[Finding]
+]:
+    """The declared predicates, laws and plans, and the names whose docstring cannot be read."""
     broken: set[str] = set()
     predicates: dict[str, Predicate] = {}
     laws: dict[str, LawDecl] = {}
+    plans: dict[str, PlanDecl] = {}
     findings: list[Finding] = []
     for file in files:
         for docstring in file.docstrings:
@@ -166,24 +174,84 @@ def _declared(
             if declared is None:
                 broken.add(docstrings.signature_name(docstring))
                 continue
-            finding = _clash(declared, predicates, laws, declarations)
+            of_kind: Mapping[str, Predicate | LawDecl | PlanDecl] = (
+                laws
+                if isinstance(declared, LawDecl)
+                else plans
+                if isinstance(declared, PlanDecl)
+                else predicates
+            )
+            finding = _clash(declared, of_kind.get(declared.name), declarations)
             if finding is not None:
                 findings.append(finding)
             elif isinstance(declared, LawDecl):
                 laws[declared.name] = declared
+            elif isinstance(declared, PlanDecl):
+                plans[declared.name] = declared
             else:
                 predicates[declared.name] = declared
-    return predicates, laws, frozenset(broken), findings
+    return predicates, laws, plans, frozenset(broken), findings
+
+
+def _plans_alone(
+    laws: Mapping[str, LawDecl], plans: Mapping[str, PlanDecl], broken: frozenset[str]
+) -> list[Finding]:
+    """Plans whose law is none, or judges other subjects; and those shown under no plan."""
+    findings = []
+    for plan in plans.values():
+        law = laws.get(plan.law)
+        if plan.law and law is None and plan.law not in broken:
+            findings.append(
+                Finding(
+                    "unknown-law",
+                    f"no docstring declares a law `{plan.law}`",
+                    (plan.position,),
+                    similar(plan.law, laws, "law"),
+                )
+            )
+        if law is not None and law.subject_sort != plan.subject_sort:
+            findings.append(
+                Finding(
+                    "bad-docstring",
+                    f"the law `{law.name}` judges `{law.subject_sort}`, and the plan "
+                    f"`{plan.name}` is of `{plan.subject_sort}`",
+                    (plan.position, dataclasses.replace(law.position, note="declares the law")),
+                    "a plan's law has the same subjects",
+                )
+            )
+        under = plan.layout.under
+        if under and (under not in plans or plans[under].layout.under):
+            if under not in broken:
+                findings.append(
+                    Finding(
+                        "unknown-plan",
+                        f"the plan `{plan.name}` is shown under `{under}`, which is no plan that "
+                        "stands by itself",
+                        (plan.position,),
+                        similar(under, plans, "plan"),
+                    )
+                )
+        elif under:
+            rows = [n for n, _ in plan.arguments if snake(n) != plan.layout.rows]
+            if [dict(plan.arguments)[n] for n in rows] != [s for _, s in plans[under].arguments]:
+                findings.append(
+                    Finding(
+                        "bad-docstring",
+                        f"the parts of `{plan.name}` beside its rows are not those of `{under}`",
+                        (plan.position,),
+                        "a plan under another has its subject, and one part more",
+                    )
+                )
+    return findings
 
 
 def _clash(
-    declared: Predicate | LawDecl,
-    predicates: Mapping[str, Predicate],
-    laws: Mapping[str, LawDecl],
+    declared: Predicate | LawDecl | PlanDecl,
+    earlier: Predicate | LawDecl | PlanDecl | None,
     declarations: Declarations,
 ) -> Finding | None:
     name, at = declared.name, declared.position
-    if name in RESERVED:
+    if name in BUILTIN:
         return Finding(
             "duplicate-predicate",
             f"`{name}` is every law's, and declared by none",
@@ -195,9 +263,6 @@ def _clash(
         return Finding(
             "duplicate-predicate", f"`{name}` is a table, too", (at, table), "choose another name"
         )
-    earlier: Predicate | LawDecl | None = (
-        predicates.get(name) if isinstance(declared, Predicate) else laws.get(name)
-    )
     if earlier is None:
         return None
     first = dataclasses.replace(earlier.position, note="is the first declaration")
@@ -214,28 +279,28 @@ def _clash(
     )
 
 
-def _subject_rule(law: LawDecl) -> tuple[Rule | None, list[Finding]]:
-    """The rule that collects a law's subjects from its ``Subjects:`` section."""
-    head = ", ".join(a for a, _ in law.arguments)
-    file, found = parse_text(law.position.file, f"_subject({head}) :- {law.subjects}.")
-    found = [_at_law(f, law) for f in found]
-    found += [_at_law(f, law) for f in check_safety(file)]
+def _subject_rule(owner: LawDecl | PlanDecl) -> tuple[Rule | None, list[Finding]]:
+    """The rule that collects the subjects of a law or plan from its ``Subjects:`` section."""
+    head = ", ".join(a for a, _ in owner.arguments)
+    file, found = parse_text(owner.position.file, f"_subject({head}) :- {owner.subjects}.")
+    found = [_at_owner(f, owner) for f in found]
+    found += [_at_owner(f, owner) for f in check_safety(file)]
     if found or len(file.rules) != 1:
         found = found or [
             Finding(
-                "bad-docstring", f"the subjects of `{law.name}` cannot be read", (law.position,)
+                "bad-docstring", f"the subjects of `{owner.name}` cannot be read", (owner.position,)
             )
         ]
         return None, found
     rule = file.rules[0]
-    head_atom = dataclasses.replace(rule.head, name=SUBJECT + law.name, position=law.position)
-    return dataclasses.replace(rule, head=head_atom, position=law.position), []
+    head_atom = dataclasses.replace(rule.head, name=owner.collects, position=owner.position)
+    return dataclasses.replace(rule, head=head_atom, position=owner.position), []
 
 
-def _at_law(finding: Finding, law: LawDecl) -> Finding:
-    """A finding about a law's subjects, at the law's docstring."""
-    place = dataclasses.replace(law.position, note="the section `Subjects:` of this docstring")
-    others = [p for p in finding.positions[1:] if p.file != law.position.file]
+def _at_owner(finding: Finding, owner: LawDecl | PlanDecl) -> Finding:
+    """A finding about the subjects of a law or plan, at its docstring."""
+    place = dataclasses.replace(owner.position, note="the section `Subjects:` of this docstring")
+    others = [p for p in finding.positions[1:] if p.file != owner.position.file]
     return dataclasses.replace(finding, positions=(place, *others))
 
 

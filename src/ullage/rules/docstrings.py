@@ -1,88 +1,41 @@
-"""Declared predicates and laws, read from the ``%*! … *%`` comments of rule files."""
+"""Declared predicates, laws and plans, read from the ``%*! … *%`` comments of rule files."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from ullage.declarations import Declarations
 from ullage.findings import Finding, Position, listed, similar
-from ullage.results import StandingClass
+from ullage.results import Bar, PlanLayout, StandingClass
+from ullage.rules.declared import (
+    LawDecl,
+    PlanDecl,
+    Predicate,
+    TermDecl,
+    VerdictDecl,
+    snake,
+)
 from ullage.rules.syntax import Docstring
-from ullage.sorts import CountSort, ExactSort, Sort, TupleSort
-
-BUILTIN = {"standing": 3, "reason": 3, "obligation": 3, "value": 4}
-"""The predicates that every law may derive, with their arity."""
-
-RESERVED = frozenset({*BUILTIN, "plan"})
-"""Names that no docstring may declare."""
+from ullage.sorts import CountSort, ExactSort, FormsSort, Sort, TupleSort
 
 _SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_]*)\s*(?:\(\s*([^()]*?)\s*\))?")
 _NAME = re.compile(r"_*[A-Z][A-Za-z0-9_]*")
-_SECTION = re.compile(r"(Args|Subjects|Verdicts|Reasons|Obligations|Values|Frontier):\s*(.*)")
+_OF_LAWS = ("Verdicts", "Reasons", "Obligations")
+_OF_PLANS = ("Plan", "Law", "Rows", "Columns", "Under", "Bar")
+_SECTION_NAMES = ("Args", "Subjects", *_OF_LAWS, "Values", "Frontier", *_OF_PLANS)
+_SECTION = re.compile(rf"({'|'.join(_SECTION_NAMES)}):\s*(.*)")
 _LIKE_SECTION = re.compile(r"([A-Z][a-z]+):.*")
 _ARG = re.compile(r"-\s*(\w+)\s*:\s*(\([^()]*\)|\w+)\s*(.*)")
 _VERDICT = re.compile(r"-\s*([a-z]\w*)\s*\[\s*(\w+)\s*\]\s*(?::\s*(.*))?")
 _TERM = re.compile(r"-\s*([a-z]\w*)\s*(?:\(([^()]*)\))?\s*(?::\s*(.*))?")
-_VALUE = re.compile(r"-\s*([a-z]\w*)\s*:\s*(\w+)\s*(.*)")
+_VALUE = re.compile(r"-\s*([a-z]\w*)\s*:\s*(\w+)\s*(?::\s*(.*))?")
+_BAR = re.compile(r"(\w+) of (\w+)")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Predicate:
-    """A predicate that rules derive: its arguments by name and sort, and who reads it."""
-
-    name: str
-    arguments: tuple[tuple[str, Sort], ...]
-    doc: str
-    position: Position
-    frontier: str = ""
-
-    @property
-    def arity(self) -> int:
-        """The number of arguments."""
-        return len(self.arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class TermDecl:
-    """A reason or an obligation: its arguments and its words with ``{Argument}`` places."""
-
-    name: str
-    arguments: tuple[tuple[str, Sort], ...]
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictDecl:
-    """A verdict: its class and its words with ``{value}`` places."""
-
-    name: str
-    standing: StandingClass
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class LawDecl:
-    """A law: its subjects and the closed sets of what it may conclude."""
-
-    name: str
-    arguments: tuple[tuple[str, Sort], ...]
-    doc: str
-    position: Position
-    subjects: str
-    verdicts: Mapping[str, VerdictDecl] = field(default_factory=dict)
-    reasons: Mapping[str, TermDecl] = field(default_factory=dict)
-    obligations: Mapping[str, TermDecl] = field(default_factory=dict)
-    values: Mapping[str, Sort] = field(default_factory=dict)
-
-    @property
-    def subject_sort(self) -> Sort:
-        """The sort of a subject: that of the only argument, or the tuple of them all."""
-        if len(self.arguments) == 1:
-            return self.arguments[0][1]
-        return TupleSort.of(*(s for _, s in self.arguments))
+_Sections = Mapping[str, list[tuple[int, str]]]
+"""The entries of each section, with their lines counted from the docstring's first."""
 
 
 class _Bad(Exception):
@@ -143,11 +96,6 @@ def _distinct(names: Sequence[str], line: int) -> None:
             )
 
 
-def snake(name: str) -> str:
-    """``PerDirection`` as ``per_direction``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
 def _sections(lines: list[str]) -> tuple[str, dict[str, list[tuple[int, str]]]]:
     """The free text, and each section's entries with their line offsets."""
     doc: list[str] = []
@@ -178,13 +126,10 @@ def _sections(lines: list[str]) -> tuple[str, dict[str, list[tuple[int, str]]]]:
     return " ".join(doc), sections
 
 
-_SECTION_NAMES = ("Args", "Subjects", "Verdicts", "Reasons", "Obligations", "Values", "Frontier")
-
-
 def parse(
     docstring: Docstring, declarations: Declarations
-) -> tuple[Predicate | LawDecl | None, list[Finding]]:
-    """The predicate or law that a docstring declares, and what is wrong with it."""
+) -> tuple[Predicate | LawDecl | PlanDecl | None, list[Finding]]:
+    """The predicate, law or plan that a docstring declares, and what is wrong with it."""
     lines = docstring.text.split("\n")
     at = docstring.position
     try:
@@ -194,7 +139,9 @@ def parse(
         return None, [Finding(bad.code, bad.message, (place,), bad.help)]
 
 
-def _parse(lines: list[str], at: Position, declarations: Declarations) -> Predicate | LawDecl:
+def _parse(
+    lines: list[str], at: Position, declarations: Declarations
+) -> Predicate | LawDecl | PlanDecl:
     signature = _SIGNATURE.fullmatch(lines[0].strip())
     if signature is None:
         raise _Bad(
@@ -245,15 +192,20 @@ def _parse(lines: list[str], at: Position, declarations: Declarations) -> Predic
                 f"add `- {arg}: …` under `Args:`",
             )
     arguments = tuple((a, args[a]) for a in listed_args)
+    if "Plan" in sections:
+        _none_of(name, sections, (*_OF_LAWS, "Frontier"), "Plan")
+        return _plan(name, arguments, doc, at, sections, declarations)
     if "Verdicts" in sections:
+        _none_of(name, sections, _OF_PLANS, "Verdicts")
         return _law(name, arguments, doc, at, sections, declarations)
-    for section in ("Subjects", "Reasons", "Obligations", "Values"):
+    for section in ("Subjects", *_OF_LAWS, "Values", *_OF_PLANS):
         if section in sections:
+            plan = section in _OF_PLANS
             raise _Bad(
                 "bad-docstring",
-                f"`{name}` has `{section}:` and no `Verdicts:`",
+                f"`{name}` has `{section}:` and no `{'Plan' if plan else 'Verdicts'}:`",
                 0,
-                "a law declares its verdicts",
+                "a plan says in `Plan:` what it tells" if plan else "a law declares its verdicts",
             )
     frontier = " ".join(text for _, text in sections.get("Frontier", []))
     if "Frontier" in sections and not frontier:
@@ -268,24 +220,10 @@ def _law(
     arguments: tuple[tuple[str, Sort], ...],
     doc: str,
     at: Position,
-    sections: Mapping[str, list[tuple[int, str]]],
+    sections: _Sections,
     declarations: Declarations,
 ) -> LawDecl:
-    if not arguments:
-        raise _Bad(
-            "bad-docstring",
-            f"the law `{name}` has no subject",
-            0,
-            "a law has at least one argument",
-        )
-    subjects = " ".join(text for _, text in sections.get("Subjects", []))
-    if not subjects:
-        raise _Bad(
-            "bad-docstring",
-            f"the law `{name}` does not say its subjects",
-            0,
-            "add `Subjects: host(Host)`",
-        )
+    subjects = _subjects(f"law `{name}`", arguments, sections)
     verdicts: dict[str, VerdictDecl] = {}
     for line, entry in sections["Verdicts"]:
         match = _VERDICT.fullmatch(entry)
@@ -301,22 +239,12 @@ def _law(
         if verdict in verdicts:
             raise _Bad("bad-docstring", f"a second verdict `{verdict}`", line)
         verdicts[verdict] = VerdictDecl(verdict, StandingClass(standing), words or "")
-    values: dict[str, Sort] = {}
-    for line, entry in sections.get("Values", []):
-        match = _VALUE.fullmatch(entry)
-        if match is None:
-            raise _Bad("bad-docstring", f"`{entry}` is no value", line, "write `- headroom: bytes`")
-        if match.group(1) in values:
-            raise _Bad("bad-docstring", f"a second value `{match.group(1)}`", line, "keep one")
-        sort = _sort(match.group(2), declarations, line)
-        if not isinstance(sort, ExactSort | CountSort):
-            raise _Bad(
-                "bad-docstring",
-                f"a value may not be of sort `{sort.name}`",
-                line,
-                "values are exact figures or counts",
-            )
-        values[match.group(1)] = sort
+    values = {
+        value: sort
+        for value, (sort, _) in _values(
+            sections, declarations, (ExactSort, CountSort), "exact figures or counts"
+        ).items()
+    }
     for line, entry in sections["Verdicts"]:
         for place in _PLACEHOLDER.findall(entry):
             if place not in values:
@@ -332,11 +260,170 @@ def _law(
         doc,
         at,
         subjects,
+        values,
         verdicts,
         _terms(sections.get("Reasons", []), declarations),
         _terms(sections.get("Obligations", []), declarations),
-        values,
     )
+
+
+def _plan(
+    name: str,
+    arguments: tuple[tuple[str, Sort], ...],
+    doc: str,
+    at: Position,
+    sections: _Sections,
+    declarations: Declarations,
+) -> PlanDecl:
+    subjects = _subjects(f"plan `{name}`", arguments, sections)
+    values = _values(sections, declarations, (Sort,), "single values", (FormsSort, TupleSort))
+    parts = _parts(arguments)
+    rows = _word(sections, "Rows", {snake(p): p for p in parts}, "argument")
+    names = {v: v for v in values}
+    columns = []
+    for line, entry in sections.get("Columns", []):
+        for column in (c.strip() for c in entry.split(",")):
+            columns.append(_known(column, names, "value", line))
+    if bool(rows) != bool(columns):
+        raise _Bad(
+            "bad-docstring",
+            f"the plan `{name}` has one of `Rows:` and `Columns:` alone",
+            0,
+            "a table needs the argument of its rows, and the values of its columns",
+        )
+    bar = None
+    for line, entry in sections.get("Bar", []):
+        match = _BAR.fullmatch(entry)
+        if match is None:
+            raise _Bad("bad-docstring", f"`{entry}` is no bar", line, "write `Bar: part of whole`")
+        part, whole = (_known(v, names, "value", line) for v in match.groups())
+        if values[part][0] != values[whole][0] or not isinstance(values[part][0], ExactSort):
+            raise _Bad(
+                "bad-docstring",
+                f"`{part}` is no part of `{whole}`",
+                line,
+                "a bar shows two figures of one exact sort",
+            )
+        bar = Bar(part, whole)
+    title = " ".join(text for _, text in sections["Plan"])
+    places = {p: snake(p) for p in parts} | {v: v for v in values}
+    for place in _PLACEHOLDER.findall(title):
+        _known(place, places, "argument or value", sections["Plan"][0][0])
+    title = _PLACEHOLDER.sub(lambda m: f"{{{places[m.group(1)]}}}", title)
+    if not title:
+        raise _Bad("bad-docstring", f"the plan `{name}` does not say what it tells", 0,
+                   "add words, as in `Plan: nodes of {Artifact}`")  # fmt: skip
+    layout = PlanLayout(
+        title,
+        {v: words for v, (_, words) in values.items()},
+        rows,
+        tuple(columns),
+        "".join(text for _, text in sections.get("Under", [])),
+        bar,
+    )
+    law = "".join(text for _, text in sections.get("Law", []))
+    sorts = {v: sort for v, (sort, _) in values.items()}
+    return PlanDecl(name, arguments, doc, at, subjects, sorts, layout, law)
+
+
+def _subjects(
+    what: str,
+    arguments: tuple[tuple[str, Sort], ...],
+    sections: _Sections,
+) -> str:
+    """The body that collects the subjects of a law or plan."""
+    if not arguments:
+        raise _Bad(
+            "bad-docstring",
+            f"the {what} has no subject",
+            0,
+            f"a {what.split()[0]} has at least one argument",
+        )
+    subjects = " ".join(text for _, text in sections.get("Subjects", []))
+    if not subjects:
+        raise _Bad(
+            "bad-docstring",
+            f"the {what} does not say its subjects",
+            0,
+            "add `Subjects: host(Host)`",
+        )
+    _parts(arguments)
+    return subjects
+
+
+def _parts(arguments: tuple[tuple[str, Sort], ...]) -> tuple[str, ...]:
+    """The names of a subject's parts: those of the arguments, or of the forms of the only one."""
+    sort = arguments[0][1]
+    if len(arguments) > 1 or not isinstance(sort, FormsSort):
+        return tuple(n for n, _ in arguments)
+    shapes = [tuple(n for n, _ in form) for form in sort.forms.values()]
+    if len(set(shapes)) < len(shapes) or () in shapes:
+        raise _Bad(
+            "bad-docstring",
+            f"two forms of `{sort.name}` have the same arguments, or one has none",
+            0,
+            "a subject is shown by its form's arguments, which must tell the forms apart",
+        )
+    return tuple(dict.fromkeys(n for shape in shapes for n in shape))
+
+
+def _values(
+    sections: _Sections,
+    declarations: Declarations,
+    kinds: tuple[type[Sort], ...],
+    what: str,
+    but: tuple[type[Sort], ...] = (),
+) -> dict[str, tuple[Sort, str]]:
+    """The declared values: their sorts, which must be of the kinds, and their words."""
+    found: dict[str, tuple[Sort, str]] = {}
+    for line, entry in sections.get("Values", []):
+        match = _VALUE.fullmatch(entry)
+        if match is None:
+            raise _Bad("bad-docstring", f"`{entry}` is no value", line, "write `- headroom: bytes`")
+        name, sort_name, words = match.groups()
+        if name in found:
+            raise _Bad("bad-docstring", f"a second value `{name}`", line, "keep one")
+        sort = _sort(sort_name, declarations, line)
+        if not isinstance(sort, kinds) or isinstance(sort, but):
+            raise _Bad(
+                "bad-docstring",
+                f"a value may not be of sort `{sort.name}`",
+                line,
+                f"values are {what}",
+            )
+        found[name] = (sort, words or "")
+    return found
+
+
+def _word(sections: _Sections, section: str, known: Mapping[str, str], what: str) -> str:
+    """The one word of a section, or nothing where the section is not there."""
+    entries = sections.get(section, [])
+    if not entries:
+        return ""
+    line, entry = entries[0]
+    return _known(snake(entry.strip()), known, what, line)
+
+
+def _known(word: str, known: Mapping[str, str], what: str, line: int) -> str:
+    if word not in known:
+        raise _Bad(
+            "bad-docstring",
+            f"`{word}` is no {what} of this docstring",
+            line,
+            similar(word, known, what) or f"it has {listed(list(known))}",
+        )
+    return word
+
+
+def _none_of(name: str, sections: _Sections, others: Iterable[str], have: str) -> None:
+    for section in others:
+        if section in sections:
+            raise _Bad(
+                "bad-docstring",
+                f"`{name}` has `{have}:` and `{section}:`",
+                0,
+                "a law has verdicts, a plan has none; declare the two apart",
+            )
 
 
 def _terms(entries: Iterable[tuple[int, str]], declarations: Declarations) -> dict[str, TermDecl]:

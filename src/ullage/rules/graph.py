@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ullage.declarations import Declarations
 from ullage.findings import Finding, Position, Severity, listed, similar
-from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate
+from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl, Predicate
 from ullage.rules.terms import (
     Aggregate,
     Atom,
@@ -77,6 +77,7 @@ def check_constructors(
     declarations: Declarations,
     predicates: Mapping[str, Predicate],
     laws: Mapping[str, LawDecl],
+    plans: Mapping[str, PlanDecl],
 ) -> list[Finding]:
     """A predicate is derived only in the file that declares it, and tables by no rule."""
     findings = []
@@ -97,9 +98,11 @@ def check_constructors(
         what = f"`{head.name}`"
         if head.name in BUILTIN:
             first = head.args[0] if head.args else None
-            if isinstance(first, Fun) and first.name in laws:
-                declared = laws[first.name].position
-                what = f"`{head.name}` of the law `{first.name}`"
+            owners: Mapping[str, LawDecl | PlanDecl] = plans if head.name == "plan" else laws
+            if isinstance(first, Fun) and first.name in owners:
+                declared = owners[first.name].position
+                kind = "plan" if head.name == "plan" else "law"
+                what = f"`{head.name}` of the {kind} `{first.name}`"
         elif head.name in predicates:
             declared = predicates[head.name].position
         if declared is not None and declared.file != head.position.file:
@@ -216,7 +219,9 @@ def check_sums(rules: Iterable[Rule]) -> list[Finding]:
     return findings
 
 
-def check_conclusions(rules: Iterable[Rule], laws: Mapping[str, LawDecl]) -> list[Finding]:
+def check_conclusions(
+    rules: Iterable[Rule], laws: Mapping[str, LawDecl], plans: Mapping[str, PlanDecl]
+) -> list[Finding]:
     """Every declared verdict, reason, obligation and value is one that some rule derives."""
     said: dict[tuple[str, str], set[str] | None] = {}
     for rule in rules:
@@ -230,26 +235,27 @@ def check_conclusions(rules: Iterable[Rule], laws: Mapping[str, LawDecl]) -> lis
                 said[key] = None
             elif known is not None:
                 known.add(word.name)
-    findings = []
+    declared: list[tuple[LawDecl | PlanDecl, str, str, Iterable[str]]] = []
     for law in laws.values():
-        declared = {
-            "standing": law.verdicts,
-            "reason": law.reasons,
-            "obligation": law.obligations,
-            "value": law.values,
-        }
-        for kind, names_ in declared.items():
-            known = said.get((kind, law.name), set())
-            for name in names_:
-                if known is not None and name not in known:
-                    what = "verdict" if kind == "standing" else kind
-                    findings.append(
-                        Finding(
-                            "unused-conclusion",
-                            f"no rule derives the {what} `{name}` of `{law.name}`",
-                            (law.position,),
-                            "derive it, or take its line away",
-                            Severity.WARNING,
-                        )
+        declared += [
+            (law, "standing", "verdict", law.verdicts),
+            (law, "reason", "reason", law.reasons),
+            (law, "obligation", "obligation", law.obligations),
+            (law, "value", "value", law.values),
+        ]
+    declared += [(plan, "plan", "value", plan.values) for plan in plans.values()]
+    findings = []
+    for owner, kind, what, words in declared:
+        known = said.get((kind, owner.name), set())
+        for name in words:
+            if known is not None and name not in known:
+                findings.append(
+                    Finding(
+                        "unused-conclusion",
+                        f"no rule derives the {what} `{name}` of `{owner.name}`",
+                        (owner.position,),
+                        "derive it, or take its line away",
+                        Severity.WARNING,
                     )
+                )
     return findings

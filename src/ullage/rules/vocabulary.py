@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ullage.declarations import Declarations, Table, elsewhere
 from ullage.findings import Finding, Position, counted, listed, similar
-from ullage.rules.docstrings import BUILTIN, LawDecl, Predicate, TermDecl
+from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl, Predicate, TermDecl
 from ullage.rules.terms import Atom, Fun
 from ullage.sorts import (
     COUNT,
@@ -26,7 +26,8 @@ _SHAPES = {
     "standing": "standing(law, Subject, verdict)",
     "reason": "reason(law, Subject, Term)",
     "obligation": "obligation(law, Subject, Term)",
-    "value": "value(law, Subject, name, Quantity)",
+    "value": "value(law, Subject, name, Figure)",
+    "plan": "plan(plan, Subject, name, Value)",
 }
 
 FOLLOWS = Finding("", "follows from a broken declaration, which has a finding of its own")
@@ -50,6 +51,7 @@ class Vocabulary:
     declarations: Declarations
     predicates: Mapping[str, Predicate]
     laws: Mapping[str, LawDecl] = field(default_factory=dict)
+    plans: Mapping[str, PlanDecl] = field(default_factory=dict)
     broken: frozenset[str] = frozenset()
     """Names whose docstring cannot be read: what uses them is not to blame."""
 
@@ -127,19 +129,25 @@ class Vocabulary:
         arity = BUILTIN[atom.name]
         if len(atom.args) != arity:
             return _arity(atom, counted(arity, "argument"), None, f"write `{_SHAPES[atom.name]}`")
-        name = _word(atom, 0, "a law's name")
+        kind = "plan" if atom.name == "plan" else "law"
+        name = _word(atom, 0, f"a {kind}'s name")
         if isinstance(name, Finding):
             return name
+        plan = self.plans.get(name)
         law = self.laws.get(name)
-        if law is None and name in self.broken:
-            return FOLLOWS
-        if law is None:
+        if (plan if kind == "plan" else law) is None:
+            if name in self.broken:
+                return FOLLOWS
             return Finding(
-                "unknown-law",
-                f"no docstring declares a law `{name}`",
+                f"unknown-{kind}",
+                f"no docstring declares a {kind} `{name}`",
                 (atom.args[0].position,),
-                similar(name, self.laws, "law"),
+                similar(name, self.plans if kind == "plan" else self.laws, kind),
             )
+        if kind == "plan":
+            assert plan is not None
+            return self._value(atom, plan, (f"plan {name}",))
+        assert law is not None
         subject = Place(law.subject_sort, (name, "subject"))
         first = Place(None, ())
         if atom.name == "standing":
@@ -154,17 +162,27 @@ class Vocabulary:
         if atom.name == "obligation":
             forms = _forms(f"obligation of {name}", law.obligations)
             return (first, subject, Place(forms, (name, "obligation")))
+        return self._value(atom, law, (name,))
+
+    def _value(
+        self, atom: Atom, owner: LawDecl | PlanDecl, slot: Slot
+    ) -> tuple[Place, ...] | Finding:
+        """What ``value`` of a law, or ``plan`` of a plan, takes."""
+        kind = atom.name if atom.name == "plan" else "law"
         value = _word(atom, 2, "a value's name")
         if isinstance(value, Finding):
             return value
-        if value not in law.values:
+        if value not in owner.values:
+            declared = replace(owner.position, note=f"declares the {kind}'s values")
             return Finding(
                 "undeclared-value",
-                f"the law `{name}` declares no value `{value}`",
-                (atom.args[2].position, replace(law.position, note="declares the law's values")),
-                similar(value, law.values, "value"),
+                f"the {kind} `{owner.name}` declares no value `{value}`",
+                (atom.args[2].position, declared),
+                similar(value, owner.values, "value"),
             )
-        return (first, subject, Place(None, ()), Place(law.values[value], (name, "value", value)))
+        fixed = Place(None, ())
+        subject = Place(owner.subject_sort, (*slot, "subject"))
+        return (fixed, subject, fixed, Place(owner.values[value], (*slot, "value", value)))
 
 
 def _forms(name: str, terms: Mapping[str, TermDecl]) -> FormsSort:

@@ -1,0 +1,126 @@
+"""Plans out of an answer set."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from clingo.symbol import Symbol
+
+from ullage.findings import Finding, UsageError, listed, similar
+from ullage.results import Plan, Standing, Value, exact_text_of
+from ullage.rules.declared import PlanDecl, snake
+from ullage.rules.terms import Rule
+from ullage.solve import Model
+from ullage.sorts import FormsSort
+from ullage.standings import no_subject, speakers, two_values
+from ullage.symbols import Subject, decode, subject, subjects
+
+_MOST_NAMED = 12
+
+
+def plans(
+    model: Model,
+    declared: Mapping[str, PlanDecl],
+    standings: Iterable[Standing],
+    rules: Iterable[Rule],
+) -> tuple[list[Plan], list[Finding]]:
+    """Every plan, by plan and subject, and what the rules said twice or of no subject.
+
+    A plan has the values that could be concluded: what one stands on may well be unread. The
+    standings are those of the model.
+    """
+    says = speakers(rules)
+    judged = {(s.law, _parts(s.subject)): s for s in standings}
+    values: dict[tuple[str, Symbol], list[tuple[str, Value]]] = defaultdict(list)
+    for atom in model.atoms("plan", 4):
+        plan, about, name, symbol = atom.arguments
+        value = decode(symbol, declared[plan.name].values[name.name])
+        values[plan.name, about].append((name.name, value))
+    found: list[Plan] = []
+    findings: list[Finding] = []
+    for decl in declared.values():
+        order = {name: place for place, name in enumerate(decl.values)}
+        for parts, symbol in subjects(model, decl):
+            own = values.pop((decl.name, symbol), [])
+            findings += two_values("plan", decl, parts, [n for n, _ in own], says)
+            standing = judged.get((decl.law, _parts(parts)))
+            own.sort(key=lambda v: order[v[0]])
+            found.append(Plan(decl.name, parts, tuple(own), standing))
+    findings += [
+        no_subject("plan", declared[name], subject(symbol, declared[name]))
+        for name, symbol in values
+    ]
+    return found, findings
+
+
+def chosen(
+    found: Sequence[Plan],
+    declared: Mapping[str, PlanDecl],
+    names: Sequence[str],
+    selected: Mapping[str, str],
+) -> list[Plan]:
+    """The plans of the names (all, where none is named) that have the selected parts or values.
+
+    A plan that is shown under another is chosen with it. Raises UsageError where nothing is chosen
+    that could have been.
+    """
+    wanted = [
+        n
+        for n, d in declared.items()
+        if n in (names or declared) and (n in names or not d.layout.under)
+    ]
+    able = [n for n in wanted if set(selected) <= set(_told(declared[n]))]
+    for name in names:
+        for part in selected:
+            if name not in able and part not in _told(declared[name]):
+                raise UsageError(
+                    f"no `{name}` plan has a part or value `{part}`",
+                    f"it has {listed(_told(declared[name]))}",
+                )
+    kept = [p for p in found if p.plan in able and _has(p, selected)]
+    if selected and not kept:
+        raise _nothing(found, wanted, selected)
+    subjects = {(p.plan, _parts(p.subject)) for p in kept}
+    for plan in found:
+        layout = declared[plan.plan].layout
+        above = tuple(v for n, v in plan.subject if n != layout.rows)
+        if layout.under and plan.plan not in able and (layout.under, above) in subjects:
+            kept.append(plan)
+    order = {name: place for place, name in enumerate(declared)}
+    return sorted(kept, key=lambda p: order[p.plan])
+
+
+def _told(decl: PlanDecl) -> list[str]:
+    """The names of what a plan may be chosen by: its parts and its values."""
+    sort = decl.arguments[0][1]
+    parts = [snake(n) for n, _ in decl.arguments]
+    if len(parts) == 1 and isinstance(sort, FormsSort):
+        parts = [snake(n) for form in sort.forms.values() for n, _ in form]
+    return list(dict.fromkeys([*parts, *decl.values]))
+
+
+def _has(plan: Plan, selected: Mapping[str, str]) -> bool:
+    told = {**plan.value_map, **dict(plan.subject)}
+    return all(n in told and exact_text_of(told[n]) == text for n, text in selected.items())
+
+
+def _nothing(
+    found: Sequence[Plan], wanted: Sequence[str], selected: Mapping[str, str]
+) -> UsageError:
+    """Why no plan is chosen: one selection that none has, or several that none has together."""
+    for name, text in selected.items():
+        told = [{**p.value_map, **dict(p.subject)} for p in found if p.plan in wanted]
+        known = sorted({exact_text_of(t[name]) for t in told if name in t})
+        if text not in known:
+            help = similar(text, known, name)
+            if not help and 0 < len(known) <= _MOST_NAMED:
+                help = f"there are {listed(known)}"
+            return UsageError(f"no plan is of the {name} `{text}`", help)
+    words = " and ".join(f"the {n} `{t}`" for n, t in selected.items())
+    return UsageError(f"no plan is of {words} together", "drop one of the two")
+
+
+def _parts(about: Subject) -> tuple[Value, ...]:
+    """The parts without their names, which a law and a plan may choose apart."""
+    return tuple(value for _, value in about)

@@ -1,0 +1,231 @@
+"""Plans for people: a block for each subject, or a table of subjects that differ in one part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+from ullage.render.base import View
+from ullage.render.text import one_line
+from ullage.results import (
+    Assumption,
+    Bar,
+    Plan,
+    PlanLayout,
+    Plans,
+    Quantity,
+    Standing,
+    Value,
+    exact_text_of,
+    value_order,
+    value_text,
+)
+from ullage.sorts import BYTES, ExactSort, ScalarError, parse_exact
+
+_BAR_WIDTH = 30
+
+Said = Callable[[Standing], tuple[str, str]]
+"""A standing's class, painted, and its words."""
+
+Paint = Callable[[str], str]
+
+
+class PlanBlocks:
+    """Writes plans with a view's characters; ``said`` words a standing, ``head`` paints a title."""
+
+    def __init__(self, view: View, said: Said, head: Paint) -> None:
+        self._view = view
+        self._said = said
+        self._head = head
+
+    def text(self, plans: Plans) -> str:
+        """What was supposed, then the blocks in the order of the plans."""
+        if not plans.plans:
+            return "no plans\n"
+        blocks = [_assumed(plans.assumptions, self._view)] if plans.assumptions else []
+        done: set[tuple[str, tuple[Value, ...]]] = set()
+        for plan in plans.plans:
+            layout = plans.layouts[plan.plan]
+            group = _group(plan, layout)
+            if (plan.plan, group) in done:
+                continue
+            done.add((plan.plan, group))
+            if not layout.under:
+                alike = [
+                    p for p in plans.plans if p.plan == plan.plan and _group(p, layout) == group
+                ]
+                blocks.append(self._block(alike, layout, plans, group))
+            elif not any(p.plan == layout.under and _parts(p) == group for p in plans.plans):
+                alike = [
+                    p for p in plans.plans if p.plan == plan.plan and _group(p, layout) == group
+                ]
+                blocks.append(self._block(alike, layout, plans, ()))
+        return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
+
+    def _block(
+        self, alike: Sequence[Plan], layout: PlanLayout, plans: Plans, group: tuple[Value, ...]
+    ) -> list[str]:
+        first = alike[0]
+        told = {**first.value_map, **dict(first.subject)}
+        title = re.sub(
+            r"\{(\w+)\}", lambda m: value_text(told[m[1]]) if m[1] in told else "?", layout.title
+        )
+        name = "" if layout.rows else f"{first.subject_text}  "
+        lines = [self._head(one_line(f"{first.plan}  {name}{title}"))]
+        titled = re.findall(r"\{(\w+)\}", layout.title)
+        shared = [
+            (n, v)
+            for n, v in first.values
+            if n not in (*layout.columns, *titled) and all(p.value_map.get(n) == v for p in alike)
+        ]
+        apart = [
+            n
+            for n in layout.words
+            if n not in (*dict(shared), *titled)
+            and n not in layout.columns
+            and len(alike) > 1
+            and any(n in p.value_map for p in alike)
+        ]
+        if not layout.rows:
+            lines += self._standings(alike, layout)
+        lines += self._lines(shared, layout)
+        if layout.bar and not layout.rows:
+            lines += self._bar_line(first, layout, layout.bar)
+        for under, below in plans.layouts.items():
+            rows = [p for p in plans.plans if p.plan == under and _group(p, below) == group]
+            if below.under == first.plan and rows:
+                lines += ["", *self._table(rows, below, ())]
+        if layout.rows:
+            lines += ["", *self._table(alike, layout, apart), *self._standings(alike, layout)]
+        return lines
+
+    def _standings(self, alike: Sequence[Plan], layout: PlanLayout) -> list[str]:
+        """What the law says, once for all subjects of which it says the same."""
+        said: dict[tuple[str, str], list[str]] = {}
+        for plan in alike:
+            if plan.standing is not None:
+                row = dict(plan.subject).get(layout.rows, "")
+                said.setdefault(self._said(plan.standing), []).append(value_text(row))
+        lines = []
+        for (kind, words), rows in said.items():
+            of = f"  ({', '.join(rows)})" if len(said) > 1 else ""
+            lines.append(f"  {kind}  {one_line(words + of)}")
+        return lines
+
+    def _lines(self, values: Iterable[tuple[str, Value]], layout: PlanLayout) -> list[str]:
+        cells = [(layout.words[n] or n, *_cells(v)) for n, v in values]
+        names, shown = (max((len(c[i]) for c in cells), default=0) for i in (0, 1))
+        return [f"  {n:<{names}}  {d:<{shown}}  {one_line(e)}" for n, d, e in cells]
+
+    def _table(self, rows: Sequence[Plan], layout: PlanLayout, more: Sequence[str]) -> list[str]:
+        """A heading and a line a row, in the order of the first column; bars have one scale."""
+        columns = [*layout.columns, *more]
+        rows = sorted(rows, key=lambda p: _place(p, columns))
+        name = layout.rows
+        grid = [[name, *(layout.words[c] or c for c in columns)]]
+        sizes = {c: _widths(p.value_map.get(c) for p in rows) for c in columns}
+        for plan in rows:
+            told = plan.value_map
+            cells = [_aligned(told.get(c), sizes[c]) for c in columns]
+            grid.append([value_text(dict(plan.subject)[name]), *cells])
+        if layout.bar is not None:
+            grid[0].append(_words_of(layout.bar, layout))
+            most = max((_figure(p, layout.bar.whole) for p in rows), default=Fraction(0))
+            for line, plan in zip(grid[1:], rows, strict=True):
+                line.append(self._bar(plan, layout.bar, most))
+        widths = [max(len(line[i]) for line in grid) for i in range(len(grid[0]))]
+        return [
+            "  " + "  ".join(f"{one_line(c):<{w}}" for c, w in zip(line, widths, strict=True))
+            for line in grid
+        ]
+
+    def _bar_line(self, plan: Plan, layout: PlanLayout, bar: Bar) -> list[str]:
+        if bar.part not in plan.value_map or bar.whole not in plan.value_map:
+            return []
+        most = max(_figure(plan, bar.part), _figure(plan, bar.whole))
+        return [f"  {_words_of(bar, layout)}  {self._bar(plan, bar, most)}"]
+
+    def _bar(self, plan: Plan, bar: Bar, most: Fraction) -> str:
+        """The part filled, the rest of the whole light, and what is over marked."""
+        part, whole = _figure(plan, bar.part), _figure(plan, bar.whole)
+        if most <= 0 or bar.whole not in plan.value_map:
+            return ""
+        filled, light, over = "█░▓" if self._view.unicode else "#.!"
+        # Cells are cut down, so that a bar is full only where the part is the whole.
+        cells = int(_BAR_WIDTH * min(part, whole) / most)
+        rest = int(_BAR_WIDTH * whole / most) - cells
+        beyond = int(_BAR_WIDTH * part / most) - cells if part > whole else 0
+        return filled * cells + light * rest + over * beyond
+
+
+def _assumed(assumptions: Sequence[Assumption], view: View) -> list[str]:
+    """A line for each cell that is supposed otherwise."""
+    arrow = "→" if view.unicode else "->"
+    cells = []
+    for a in assumptions:
+        old = "(not there)" if a.old is None else value_text(a.old)
+        where = f"{a.table} {a.key} {a.column}"
+        cells.append((f"--{a.flag}", where, f"{old} {arrow} {value_text(a.new)}"))
+    widths = [max(len(c[i]) for c in cells) for i in (0, 1)]
+    return [
+        one_line(f"what if  {f:<{widths[0]}}  {w:<{widths[1]}}  {change}") for f, w, change in cells
+    ]
+
+
+def _parts(plan: Plan) -> tuple[Value, ...]:
+    return tuple(v for _, v in plan.subject)
+
+
+def _group(plan: Plan, layout: PlanLayout) -> tuple[Value, ...]:
+    """The parts that the subjects of one table share; all of them where there is no table."""
+    return tuple(v for n, v in plan.subject if n != layout.rows)
+
+
+def _cells(value: Value | None) -> tuple[str, str]:
+    """A value as it is shown, and its exact figure where that says more."""
+    if value is None:
+        return "?", ""
+    if isinstance(value, bool):
+        return "yes" if value else "no", ""
+    if not isinstance(value, Quantity):
+        return value_text(value), ""
+    return value.display, "" if _says_all(value) else exact_text_of(value)
+
+
+def _says_all(value: Quantity) -> bool:
+    """Whether the display is the exact figure; of bytes in a larger unit the bytes say more."""
+    if not isinstance(value.sort, ExactSort):
+        return True
+    if value.sort == BYTES and not value.display.endswith(" B"):
+        return False
+    try:
+        return parse_exact(value.display, value.sort) == value.value
+    except ScalarError:
+        return True
+
+
+def _widths(values: Iterable[Value | None]) -> tuple[int, int]:
+    cells = [_cells(v) for v in values]
+    return max((len(c[0]) for c in cells), default=0), max((len(c[1]) for c in cells), default=0)
+
+
+def _aligned(value: Value | None, widths: tuple[int, int]) -> str:
+    shown, exact = _cells(value)
+    if isinstance(value, Quantity):
+        shown, exact = shown.rjust(widths[0]), exact.rjust(widths[1])
+    return f"{shown}  {exact}".rstrip()
+
+
+def _place(plan: Plan, columns: Sequence[str]) -> tuple[object, ...]:
+    first = plan.value_map.get(columns[0]) if columns else None
+    return (first is None, value_order(first) if first is not None else (), plan.subject_text)
+
+
+def _figure(plan: Plan, name: str) -> Fraction:
+    value = plan.value_map.get(name)
+    return value.value if isinstance(value, Quantity) else Fraction(0)
+
+
+def _words_of(bar: Bar, layout: PlanLayout) -> str:
+    return f"{layout.words[bar.part] or bar.part} of {layout.words[bar.whole] or bar.whole}"

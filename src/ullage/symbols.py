@@ -1,0 +1,83 @@
+"""Symbols of an answer set as typed values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+from clingo.symbol import Symbol, Tuple_
+
+from ullage.results import Quantity, Term, Value, value_order, value_text
+from ullage.rules import numbers
+from ullage.rules.declared import LawDecl, PlanDecl, snake
+from ullage.solve import Model
+from ullage.sorts import (
+    BoolSort,
+    ClosedSort,
+    CountSort,
+    ExactSort,
+    FormsSort,
+    Sort,
+    TupleSort,
+)
+
+PLACE = re.compile(r"\{(\w+)\}")
+"""A place for a value in declared words."""
+
+Subject = tuple[tuple[str, Value], ...]
+"""A subject's parts by name, in snake case and in order."""
+
+
+def decode(symbol: Symbol, sort: Sort) -> Value:
+    """A term of a sort as a value."""
+    match sort:
+        case ExactSort():
+            return Quantity(numbers.decode(symbol), sort)
+        case CountSort():
+            return Quantity(Fraction(symbol.number), sort)
+        case BoolSort():
+            return symbol.name == "true"
+        case ClosedSort():
+            return symbol.name
+        case TupleSort(items=items):
+            return tuple(decode(s, i) for s, i in zip(symbol.arguments, items, strict=True))
+        case FormsSort(forms=forms):
+            return term(symbol, forms[symbol.name], "")
+    return symbol.string
+
+
+def term(symbol: Symbol, arguments: Sequence[tuple[str, Sort]], words: str) -> Term:
+    """A function as a term of named arguments, its words filled in."""
+    values = {
+        name: decode(s, sort) for s, (name, sort) in zip(symbol.arguments, arguments, strict=True)
+    }
+    filled = PLACE.sub(lambda m: value_text(values[m.group(1)]), words)
+    return Term(symbol.name, tuple((snake(n), v) for n, v in values.items()), filled)
+
+
+def subjects(model: Model, owner: LawDecl | PlanDecl) -> list[tuple[Subject, Symbol]]:
+    """The subjects of a law or plan, in order, each with the symbol by which rules write it."""
+    atoms = model.atoms(owner.collects, len(owner.arguments))
+    # As rules write it: the one argument, or the tuple of them.
+    symbols = [a.arguments[0] if len(a.arguments) == 1 else Tuple_(a.arguments) for a in atoms]
+    found = [(subject(s, owner), s) for s in symbols]
+    forms = len(owner.arguments) == 1 and isinstance(owner.arguments[0][1], FormsSort)
+    # Parts of unlike forms may not compare, so the form's name goes first.
+    found.sort(key=lambda s: (s[1].name if forms else "", value_order(tuple(v for _, v in s[0]))))
+    return found
+
+
+def subject(symbol: Symbol, owner: LawDecl | PlanDecl) -> Subject:
+    """The parts of a subject; one that has forms shows its form's arguments."""
+    if len(owner.arguments) > 1:
+        parts = zip(owner.arguments, symbol.arguments, strict=True)
+        return tuple((snake(name), decode(part, sort)) for (name, sort), part in parts)
+    name, sort = owner.arguments[0]
+    value = decode(symbol, sort)
+    return value.args if isinstance(value, Term) else ((snake(name), value),)
+
+
+def subject_shown(parts: Subject) -> str:
+    """A subject as a message names it."""
+    return "/".join(value_text(v) for _, v in parts)
