@@ -29,6 +29,7 @@ from ullage.rules.terms import (
     Truth,
     Tup,
     Var,
+    variables,
 )
 from ullage.textfiles import place_at
 
@@ -100,6 +101,7 @@ class Reader:
         self.path = path
         self.text = text
         self.lines = [line.encode() for line in text.split("\n")]
+        self.ascii = text.isascii()
         self.fresh = 0
         self.depth = 0
 
@@ -141,6 +143,8 @@ class Reader:
         return self._place(node.location.begin)
 
     def _place(self, at: ast.Position) -> Position:
+        if self.ascii:
+            return Position(self.path, at.line, at.column)
         line = self.lines[at.line - 1] if at.line <= len(self.lines) else b""
         column = len(line[: at.column - 1].decode(errors="replace")) + 1
         return Position(self.path, at.line, column)
@@ -423,24 +427,12 @@ class Reader:
         if int(head.sign):
             raise Refused("forbidden-head", "a head may not be negated", at)
         atom = self._atom(head.atom, 0)
-        for variable in ast_variables(head):
-            if variable.name == "_":
+        for variable in variables(atom):
+            if variable.anonymous:
                 raise Refused(
-                    "unsafe-variable", "`_` in a head is bound by nothing", self.position(variable)
+                    "unsafe-variable", "`_` in a head is bound by nothing", variable.position
                 )
         body = tuple(self._literal(b) for b in node.body)
         lines = node.location.end.line - node.location.begin.line
         return Rule(atom, body, label, self.source(node), at, lines)
 
-
-def ast_variables(node: ast.AST) -> list[ast.AST]:
-    """The variable nodes below a node of clingo's syntax tree."""
-    found: list[ast.AST] = []
-
-    class Collect(ast.Transformer):
-        def visit_Variable(self, variable: ast.AST) -> ast.AST:
-            found.append(variable)
-            return variable
-
-    Collect().visit(node)
-    return found
