@@ -41,7 +41,6 @@ from ullage.findings import Finding, Position, errors_of, similar
 from ullage.policy import Policy
 from ullage.results import Plan, Quantity, Standing, Term, Value, exact_text_of, value_text
 from ullage.sorts import ExactSort, ScalarError, parse_exact, parse_number
-from ullage.tables import load_declarations
 from ullage.yamlnodes import Nodes, is_absent, read_document
 
 SOURCE = "law test"
@@ -119,17 +118,17 @@ def load_cases(path: Path) -> CaseFile:
     return CaseFile(tuple(cases), tuple(reader.nodes.findings))
 
 
-def run_case(case: LawCase, rules: Sequence[Path | str]) -> list[str]:
-    """What differs between a case's expectations and the policy's answers; empty where all agree.
+def run_case(case: LawCase, rules: Policy) -> list[str]:
+    """What differs between a case's expectations and the answers; empty where all agree.
 
-    ``rules`` are the policy's folders. Raises UsageError where one is missing.
+    The case's rows stand in for the facts of ``rules``.
     """
-    declared, _ = load_declarations([Path(folder) for folder in rules])
-    keys = {name: tuple(c.name for c in table.key) for name, table in declared.tables.items()}
+    tables = rules.declarations.tables
+    keys = {name: tuple(c.name for c in table.key) for name, table in tables.items()}
     rows, amiss = edited_rows(case, keys)
     if amiss:
         return amiss
-    policy = Policy.load(rules=rules, rows=rows)
+    policy = rules.over(rows)
     errors = errors_of(policy.check())
     if errors or case.findings:
         return _compare_findings(case, errors)

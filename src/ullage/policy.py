@@ -45,10 +45,17 @@ def shipped_folders() -> tuple[Path, Path]:
 class Policy:
     """Rules over facts. Findings are kept, so that ``check`` gives them all at once."""
 
-    def __init__(self, book: RuleBook, facts: FactBase, findings: Sequence[Finding]) -> None:
+    def __init__(
+        self,
+        book: RuleBook,
+        facts: FactBase,
+        of_rules: Sequence[Finding] = (),
+        of_facts: Sequence[Finding] = (),
+    ) -> None:
         self._book = book
         self._facts = facts
-        self._findings = tuple(findings)
+        self._of_rules = tuple(of_rules)
+        self._findings = (*of_rules, *of_facts)
         self._model: Model | None = None
         self._standings: tuple[Standing, ...] | None = None
         self._plans: tuple[Plan, ...] | None = None
@@ -84,7 +91,12 @@ class Policy:
         if not declarations.tables:
             # Whatever names a table would only say again that there is none.
             return cls(book, base, findings)
-        return cls(book, base, [*findings, *book.findings, *found])
+        return cls(book, base, [*findings, *book.findings], found)
+
+    def over(self, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> Policy:
+        """The same rules over other facts, given as for ``load``: rules are read once for many."""
+        base, found = load_facts(self.declarations, [], rows=rows, derived=_derived(self._book))
+        return Policy(self._book, base, self._of_rules, found)
 
     @property
     def declarations(self) -> Declarations:

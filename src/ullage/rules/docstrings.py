@@ -198,7 +198,7 @@ def _parse(
     if "Verdicts" in sections:
         _none_of(name, sections, _OF_PLANS, "Verdicts")
         return _law(name, arguments, doc, at, sections, declarations)
-    for section in ("Subjects", *_OF_LAWS, "Values", *_OF_PLANS):
+    for section in (*_OF_PLANS, "Subjects", *_OF_LAWS, "Values"):
         if section in sections:
             plan = section in _OF_PLANS
             raise _Bad(
