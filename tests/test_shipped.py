@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -196,3 +197,166 @@ def test_a_dump_to_where_stdout_goes_loses_nothing(tmp_path: Path) -> None:
     assert lines[0] == "before"
     assert any(line.startswith("backend_catalog ") for line in lines)
     assert any(line.startswith("% A lowered program") for line in lines)
+
+
+def plan(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, Any]]:
+    """The plans of a command by subject, each as in JSON, which must keep to its schema."""
+    assert main(["plan", *words, "--format", "json"]) == ExitCode.FINE
+    document = json.loads(capsys.readouterr().out)
+    schema = json.loads((files("ullage") / "schemas" / "plan-1.json").read_text("utf-8"))
+    Draft202012Validator(schema).validate(document)
+    found = {}
+    for p in document["plans"]:
+        parts = [v["value"] if isinstance(v, dict) else v for v in p["subject"].values()]
+        found["/".join(parts)] = p
+    return found
+
+
+def figures(plan: dict[str, Any], *names: str) -> list[str]:
+    return [plan["values"][name]["value"] for name in names]
+
+
+# The worked figures of the laws, sections 6, 8, 9 and 10.
+IQ2 = "glm-5.2-ud-iq2-xxs"
+TIERS = {
+    "32GiB": ["25769803776", "9", "10"],
+    "48GiB": ["41231686041.6", "6", "6"],
+    "64GiB": ["54975581388.8", "4", "5"],
+    "96GiB": ["82463372083.2", "3", "3"],
+    "128GiB": ["109951162777.6", "2", "3"],
+}
+
+
+def test_the_worked_topologies(capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(capsys, "topology", "--artifact", IQ2)
+    assert {
+        subject.removeprefix(f"{IQ2}/"): figures(
+            p, "placement_budget", "arithmetic_minimum_nodes", "recommended_nodes"
+        )
+        for subject, p in found.items()
+    } == TIERS
+    for p in found.values():
+        assert figures(p, "weights", "total_placement") == ["211075856448", "212031764544"]
+        assert p["values"]["is_arithmetic_minimum_topology"] is (
+            p["values"]["arithmetic_minimum_nodes"] == p["values"]["recommended_nodes"]
+        )
+        assert [r["reason"] for r in p["judged"]["reasons"]] == ["no_measured_placement"]
+
+
+@pytest.mark.parametrize(
+    ("words", "kv"),
+    [
+        ([], "955908096"),
+        (["--indexer-layout", "optimized"], "828899328"),
+        (["--indexer-layout", "none"], "782106624"),
+    ],
+)
+def test_the_worked_caches(words: list[str], kv: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(capsys, "topology", "--artifact", IQ2, "--tier", "64GiB", *words)
+    assert figures(found[f"{IQ2}/64GiB"], "kv") == [kv]
+
+
+# Bytes a token at two bytes a value, and what is fixed, as the makers' figures have them.
+PER_TOKEN = {
+    "deepseek-v3": ("70272", "70272"),
+    "deepseek-v3.2": ("85888", "85888"),
+    "glm-4.5-air": ("188416", "188416"),
+    "glm-5": ("109824", "109824"),
+    "glm-5.1": ("109824", "109824"),
+    "glm-5.2": ("95232", "109824"),
+    "glm-5.3": ("95232", "109824"),
+    "gpt-oss-120b": ("36864", "36864"),
+    "llama-3.3-70b": ("327680", "327680"),
+    "qwen3-235b-a22b": ("192512", "192512"),
+}
+
+
+def test_bytes_a_token(capsys: pytest.CaptureFixture[str]) -> None:
+    for layout, place in (("optimized", 0), ("conservative", 1)):
+        found = plan(capsys, "kv", "--kv-dtype", "F16", "--indexer-layout", layout)
+        assert {s: figures(p, "kv_bytes_per_token") for s, p in found.items()} == {
+            name: [both[place]] for name, both in PER_TOKEN.items()
+        }
+        assert figures(found["gpt-oss-120b"], "kv_bytes_per_sequence") == ["4718592"]
+    uniform = plan(capsys, "kv", "--kv-dtype", "F16", "--window-layout", "uniform")
+    assert figures(uniform["gpt-oss-120b"], "kv_bytes_per_token") == ["73728"]
+
+
+def test_the_worked_routes(capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(capsys, "route")
+    assert found["two-128"]["judged"]["verdict"] == "admissible"
+    assert figures(found["two-128"], "headroom") == ["7870561011.2"]
+    refused = found["large-and-small"]["judged"]
+    assert [r["reason"] for r in refused["reasons"]] == ["single_node_admits_target"]
+
+
+def test_the_worked_seam(capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(capsys, "seam", "--artifact", IQ2, "--nodes", "3")
+    for subject in (f"{IQ2}/3", "three-128"):
+        assert figures(
+            found[subject],
+            "bytes_per_token_per_seam",
+            "decode_serialization",
+            "decode_bandwidth_share",
+            "decode_latency",
+            "prefill_serialization",
+            "dsa_sideband_bytes_per_query",
+        ) == ["12288", "0.0786432", "0.0786432", "1", "1288.4901888", "8192"]
+
+
+def test_a_flat_reserve_flips_what_fits_on_paper_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Two boxes of 121.69 GiB: the fraction stands in for the scratch that such a run dies of."""
+    flat = ["--reserve-fraction", "0", "--reserve-floor", "12 GiB"]
+    verdicts = [
+        {
+            name: plan(capsys, "route", *words)[name]["judged"]["verdict"]
+            for name in ("twinspark", "two-strix-iq2", "two-strix-q2k")
+        }
+        for words in ([], flat)
+    ]
+    assert verdicts == [
+        {"twinspark": "refused", "two-strix-iq2": "admissible", "two-strix-q2k": "refused"},
+        {"twinspark": "admissible", "two-strix-iq2": "admissible", "two-strix-q2k": "refused"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--context", "0"], "below-minimum"),
+        (["--context", "-5"], "below-minimum"),
+        (["--context", "1.5"], "not-a-count"),
+        (["--context", "200000000"], "above-maximum"),
+        (["--context", "1" + "0" * 30], "count-out-of-range"),
+        (["--concurrency", "0"], "below-minimum"),
+        (["--kv-dtype", "Q9_9"], "dangling-reference"),
+        (["--imbalance", "0.99"], "below-minimum"),
+        (["--link-rate", "0 Gbit/s"], "below-minimum"),
+        (["--link-rate", "2.5"], "missing-unit"),
+        (["--latency", "-1ms"], "negative-quantity"),
+        (["--nodes", "0"], "below-minimum"),
+        (["--tier", "80"], "missing-unit"),
+        (["--reserve-fraction", "101%"], "above-maximum"),
+    ],
+)
+def test_a_bad_what_if_is_three(
+    words: list[str], code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", *words, "--format", "json"]) == ExitCode.INVALID
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["code"] == code
+    assert finding["help"]
+    if code == "dangling-reference":
+        assert all(f"`{known}`" in finding["help"] for known in ("F16", "Q8_0", "fp8"))
+
+
+def test_the_largest_figures_stay_in_range(capsys: pytest.CaptureFixture[str]) -> None:
+    """The bounds of the policy's columns are such that no model of the catalog overflows."""
+    most = ["--context", "100000000", "--concurrency", "1000000", "--kv-dtype", "F32"]
+    found = plan(capsys, "kv", *most)
+    # 80 layers of 2 * 8 * 128 values of 4 bytes, for 10^14 tokens.
+    assert figures(found["llama-3.3-70b"], "kv") == [str(80 * 2048 * 4 * 10**14)]
+    assert plan(capsys, "topology", *most, "--imbalance", "100")
+    assert plan(capsys, "topology", "--tier", "8589934593 B")

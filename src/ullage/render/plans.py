@@ -30,6 +30,11 @@ Said = Callable[[Standing], tuple[str, str]]
 
 Paint = Callable[[str], str]
 
+_Group = tuple[str, tuple[Value, ...]]
+"""A plan, and the parts that the subjects of one block share."""
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
 
 class PlanBlocks:
     """Writes plans with a view's characters; ``said`` words a standing, ``head`` paints a title."""
@@ -43,61 +48,43 @@ class PlanBlocks:
         """What was supposed, then the blocks in the order of the plans."""
         if not plans.plans:
             return "no plans\n"
-        blocks = [_assumed(plans.assumptions, self._view)] if plans.assumptions else []
-        done: set[tuple[str, tuple[Value, ...]]] = set()
+        groups: dict[_Group, list[Plan]] = {}
         for plan in plans.plans:
             layout = plans.layouts[plan.plan]
-            group = _group(plan, layout)
-            if (plan.plan, group) in done:
+            groups.setdefault((plan.plan, _shared_parts(plan, layout)), []).append(plan)
+        below: dict[str, list[str]] = {}
+        for name, layout in plans.layouts.items():
+            below.setdefault(layout.under, []).append(name)
+        blocks = [_assumed(plans.assumptions, self._view)] if plans.assumptions else []
+        for (name, parts), alike in groups.items():
+            layout = plans.layouts[name]
+            if (layout.under, parts) in groups:
                 continue
-            done.add((plan.plan, group))
-            if not layout.under:
-                alike = [
-                    p for p in plans.plans if p.plan == plan.plan and _group(p, layout) == group
-                ]
-                blocks.append(self._block(alike, layout, plans, group))
-            elif not any(p.plan == layout.under and _parts(p) == group for p in plans.plans):
-                alike = [
-                    p for p in plans.plans if p.plan == plan.plan and _group(p, layout) == group
-                ]
-                blocks.append(self._block(alike, layout, plans, ()))
+            lines = self._block(alike, layout)
+            for under in below.get(name, ()):
+                if rows := groups.get((under, parts)):
+                    lines += ["", *self._table(rows, plans.layouts[under], ())]
+            blocks.append(lines)
         return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
 
-    def _block(
-        self, alike: Sequence[Plan], layout: PlanLayout, plans: Plans, group: tuple[Value, ...]
-    ) -> list[str]:
+    def _block(self, alike: Sequence[Plan], layout: PlanLayout) -> list[str]:
+        """A title, what all subjects of the block share, and a table of what they do not."""
         first = alike[0]
-        told = {**first.value_map, **dict(first.subject)}
-        title = re.sub(
-            r"\{(\w+)\}", lambda m: value_text(told[m[1]]) if m[1] in told else "?", layout.title
-        )
+        told = [{**p.value_map, **dict(p.subject)} for p in alike]
+        same = {n: v for n, v in told[0].items() if all(t.get(n) == v for t in told)}
+        title = _PLACE.sub(lambda m: value_text(same.get(m[1], "?")), layout.title)
         name = "" if layout.rows else f"{first.subject_text}  "
         lines = [self._head(one_line(f"{first.plan}  {name}{title}"))]
-        titled = re.findall(r"\{(\w+)\}", layout.title)
-        shared = [
-            (n, v)
-            for n, v in first.values
-            if n not in (*layout.columns, *titled) and all(p.value_map.get(n) == v for p in alike)
-        ]
-        apart = [
-            n
-            for n in layout.words
-            if n not in (*dict(shared), *titled)
-            and n not in layout.columns
-            and len(alike) > 1
-            and any(n in p.value_map for p in alike)
-        ]
+        hidden = {*layout.columns, *(n for n in _PLACE.findall(layout.title) if n in same)}
+        names = [n for n in layout.words if n not in hidden]
         if not layout.rows:
             lines += self._standings(alike, layout)
-        lines += self._lines(shared, layout)
-        if layout.bar and not layout.rows:
-            lines += self._bar_line(first, layout, layout.bar)
-        for under, below in plans.layouts.items():
-            rows = [p for p in plans.plans if p.plan == under and _group(p, below) == group]
-            if below.under == first.plan and rows:
-                lines += ["", *self._table(rows, below, ())]
+        lines += self._lines([(n, same[n]) for n in names if n in same], layout)
         if layout.rows:
+            apart = [n for n in names if n not in same and any(n in t for t in told)]
             lines += ["", *self._table(alike, layout, apart), *self._standings(alike, layout)]
+        elif layout.bar is not None:
+            lines += self._bar_line(first, layout, layout.bar)
         return lines
 
     def _standings(self, alike: Sequence[Plan], layout: PlanLayout) -> list[str]:
@@ -173,11 +160,7 @@ def _assumed(assumptions: Sequence[Assumption], view: View) -> list[str]:
     ]
 
 
-def _parts(plan: Plan) -> tuple[Value, ...]:
-    return tuple(v for _, v in plan.subject)
-
-
-def _group(plan: Plan, layout: PlanLayout) -> tuple[Value, ...]:
+def _shared_parts(plan: Plan, layout: PlanLayout) -> tuple[Value, ...]:
     """The parts that the subjects of one table share; all of them where there is no table."""
     return tuple(v for n, v in plan.subject if n != layout.rows)
 

@@ -435,4 +435,3 @@ class Reader:
         body = tuple(self._literal(b) for b in node.body)
         lines = node.location.end.line - node.location.begin.line
         return Rule(atom, body, label, self.source(node), at, lines)
-
