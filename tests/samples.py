@@ -5,8 +5,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ullage.findings import Finding, Position, Severity
-from ullage.results import Bindings, Quantity, Standing, StandingClass, Term
-from ullage.sorts import BYTES, BYTES_PER_SECOND, COUNT
+from ullage.results import (
+    Assumption,
+    Bar,
+    Bindings,
+    Plan,
+    PlanLayout,
+    Plans,
+    Quantity,
+    Standing,
+    StandingClass,
+    Term,
+)
+from ullage.sorts import BYTES, BYTES_PER_SECOND, COUNT, MILLISECONDS
 
 ZERO = Quantity(Fraction(0), COUNT)
 RESERVE = Quantity(Fraction("27487790694.4"), BYTES)
@@ -109,4 +120,52 @@ FINDINGS = (
 BINDINGS = Bindings(
     ("System", "Capacity", "Gpus"),
     (("gb10", USABLE, Quantity(Fraction(1), COUNT)), ("thor 2", THIRD, ZERO)),
+)
+
+PLANS = Plans(
+    (
+        Plan(
+            "room",
+            (("host", "spark"),),
+            (
+                ("usable", USABLE),
+                ("reserve", RESERVE),
+                ("third", THIRD),
+                ("latency", Quantity(Fraction("0.0786432"), MILLISECONDS)),
+                ("fits", True),
+                ("kind", "one_pool"),
+            ),
+            HOST,
+        ),
+        Plan("nodes", (("host", "spark"), ("node", "b")), (("usable", USABLE), ("spare", ZERO))),
+        Plan("nodes", (("host", "spark"), ("node", "a")), (("usable", THIRD),)),
+        Plan("sizes", (("size", Quantity(Fraction(12), COUNT)),)),
+    ),
+    (
+        Assumption("floor", "policy", "standard", "floor", RESERVE, USABLE),
+        Assumption("size", "size", "80 GiB", "size", None, USABLE),
+    ),
+    {
+        "room": PlanLayout(
+            "of {host}, {kind}, {none}",
+            {
+                "usable": "",
+                "reserve": "kept free",
+                "third": "",
+                "latency": "",
+                "fits": "it fits",
+                "kind": "",
+            },
+            bar=Bar("reserve", "usable"),
+        ),
+        "nodes": PlanLayout(
+            "nodes of {host}",
+            {"usable": "", "spare": ""},
+            rows="node",
+            columns=("usable", "spare"),
+            under="room",
+            bar=Bar("usable", "usable"),
+        ),
+        "sizes": PlanLayout("a size"),
+    },
 )

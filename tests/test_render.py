@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from fractions import Fraction
 from textwrap import dedent
@@ -11,12 +12,31 @@ from textwrap import dedent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from samples import ALIASED, BINDINGS, FINDINGS, HOST, MARLIN, STANDINGS, TRITON, standing
+from samples import (
+    ALIASED,
+    BINDINGS,
+    FINDINGS,
+    HOST,
+    MARLIN,
+    PLANS,
+    STANDINGS,
+    TRITON,
+    standing,
+)
 
 from ullage.findings import Finding, Position
 from ullage.render import FORMATS, View
 from ullage.render.text import field, one_line
-from ullage.results import Bindings, Quantity, StandingClass, Term
+from ullage.results import (
+    Assumption,
+    Bindings,
+    Plan,
+    PlanLayout,
+    Plans,
+    Quantity,
+    StandingClass,
+    Term,
+)
 from ullage.sorts import BYTES, COUNT
 from ullage.terminal import encodes, wants_colour
 
@@ -341,3 +361,80 @@ def test_which_characters_a_stream_has() -> None:
     assert not encodes("…", io.TextIOWrapper(io.BytesIO(), encoding="latin-1"))
     assert not encodes("·", None)
     assert encodes("plain", sys.stdout)
+
+
+PLANS_SHOWN = golden(
+    """
+    what if  --floor  policy standard floor  25.60 GiB → 128 GiB
+    what if  --size   size 80 GiB size       (not there) → 128 GiB
+
+    room  spark  of spark, one_pool, ?
+      established
+      usable     128 GiB     137438953472 bytes
+      kept free  25.60 GiB   27487790694.4 bytes
+      third      341.33 MiB  1073741824/3 bytes
+      latency    0.08 ms     0.0786432 milliseconds
+      it fits    yes
+      kept free of usable  ██████░░░░░░░░░░░░░░░░░░░░░░░░
+
+      node  usable                          spare  usable of usable
+      a     341.33 MiB  1073741824/3 bytes  ?
+      b        128 GiB  137438953472 bytes  0      ██████████████████████████████
+
+    sizes  12  a size
+    """
+)
+
+
+def test_human_plans() -> None:
+    assert HUMAN.plans(PLANS) == PLANS_SHOWN
+    plain = PLANS_SHOWN.translate({ord("█"): "#", ord("░"): ".", ord("→"): "->"})
+    assert FORMATS["human"](View(unicode=False)).plans(PLANS) == plain
+    assert plain.isascii()
+    assert HUMAN.plans(Plans(())) == "no plans\n"
+
+
+def test_human_plans_with_colours() -> None:
+    painted = FORMATS["human"](View(colour=True)).plans(PLANS)
+    assert (
+        "\x1b[1mroom  spark  of spark, one_pool, ?\x1b[0m\n  \x1b[32mestablished\x1b[0m" in painted
+    )
+    assert re.sub(r"\x1b\[\d*m", "", painted) == PLANS_SHOWN
+
+
+def test_concise_plans() -> None:
+    assert CONCISE.plans(PLANS) == golden(
+        """
+        what-if policy standard floor="137438953472 bytes"
+        what-if size "80 GiB" size="137438953472 bytes"
+        room spark usable="137438953472 bytes" reserve="27487790694.4 bytes" third="1073741824/3 \
+bytes" latency="0.0786432 milliseconds" fits=true kind=one_pool
+        nodes spark/b usable="137438953472 bytes" spare=0
+        nodes spark/a usable="1073741824/3 bytes"
+        sizes 12
+        """
+    )
+    assert CONCISE.plans(Plans(())) == ""
+
+
+def test_json_plans_are_a_line_each() -> None:
+    text = JSON.plans(PLANS)
+    document = json.loads(text)
+    assert [p["plan"] for p in document["plans"]] == ["room", "nodes", "nodes", "sizes"]
+    assert document["plans"][0]["judged"]["law"] == "node_memory"
+    assert document["plans"][0]["values"]["fits"] is True
+    assert [a["old"] and a["old"]["value"] for a in document["what_if"]] == ["27487790694.4", None]
+    assert text.count("\n") == 7
+
+
+def test_what_a_plan_names_stays_on_its_line() -> None:
+    evil = "a\x1b[31m\nplan"
+    layout = PlanLayout("{host}: {kind}", {"kind": "", "more": ""})
+    plan = Plan("room", (("host", evil),), (("kind", evil), ("more", evil)))
+    table = PlanLayout("t", {"more": ""}, rows="host", columns=("more",))
+    for shape in (layout, table):
+        assumed = Assumption("x", "host", evil, "kind", evil, evil)
+        text = HUMAN.plans(Plans((plan,), (assumed,), {"room": shape}))
+        assert "\x1b" not in text
+        assert all(line.startswith(("what if", "room", " ", "")) for line in text.splitlines())
+        assert "\nplan" not in text

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from samples import BINDINGS, FINDINGS, STANDINGS
+from samples import BINDINGS, FINDINGS, PLANS, STANDINGS
 
 from ullage.render import FORMATS, View
-from ullage.results import Bindings
+from ullage.results import Bindings, Plans
 
 JSON = FORMATS["json"](View())
 
@@ -34,6 +34,8 @@ def validator(name: str) -> Draft202012Validator:
         ("standings-1", JSON.standings([])),
         ("findings-1", JSON.findings(FINDINGS)),
         ("findings-1", JSON.findings([])),
+        ("plan-1", JSON.plans(PLANS)),
+        ("plan-1", JSON.plans(Plans(()))),
         ("query-1", JSON.bindings(BINDINGS)),
         ("query-1", JSON.bindings(Bindings((), ((),)))),
     ],
@@ -103,6 +105,30 @@ def test_findings_are_held_to_the_contract(change: Callable[[Any], None]) -> Non
 
 
 def test_the_schemas_agree_on_what_a_value_is() -> None:
-    standings, query = (schema(n)["$defs"] for n in ("standings-1", "query-1"))
+    standings, query, plan = (schema(n)["$defs"] for n in ("standings-1", "query-1", "plan-1"))
     for name in ("name", "args", "value", "quantity", "term"):
-        assert standings[name] == query[name]
+        assert standings[name] == query[name] == plan[name]
+    for name in ("standing", "reason", "obligation"):
+        assert standings[name] == plan[name]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(put({}, "plans", 0, "subject"), id="no subject"),
+        pytest.param(drop("plans", 0, "values"), id="no values"),
+        pytest.param(drop("plans", 0, "judged"), id="no word on the law"),
+        pytest.param(put("yes", "plans", 0, "judged"), id="a word for a standing"),
+        pytest.param(put(1, "plans", 0, "weight"), id="unknown key"),
+        pytest.param(put(1.5, "plans", 0, "values", "usable"), id="a bare figure"),
+        pytest.param(drop("what_if", 0, "old"), id="nothing of what was"),
+        pytest.param(put(None, "what_if", 0, "new"), id="nothing supposed"),
+        pytest.param(drop("what_if"), id="no word on what is supposed"),
+    ],
+)
+def test_plans_are_held_to_the_contract(change: Callable[[Any], None]) -> None:
+    document = json.loads(JSON.plans(PLANS))
+    broken = copy.deepcopy(document)
+    change(broken)
+    assert validator("plan-1").is_valid(document)
+    assert not validator("plan-1").is_valid(broken)

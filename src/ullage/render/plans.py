@@ -101,9 +101,9 @@ class PlanBlocks:
         return lines
 
     def _lines(self, values: Iterable[tuple[str, Value]], layout: PlanLayout) -> list[str]:
-        cells = [(layout.words[n] or n, *_cells(v)) for n, v in values]
+        cells = [(layout.words[n] or n, *map(one_line, _cells(v))) for n, v in values]
         names, shown = (max((len(c[i]) for c in cells), default=0) for i in (0, 1))
-        return [f"  {n:<{names}}  {d:<{shown}}  {one_line(e)}" for n, d, e in cells]
+        return [f"  {n:<{names}}  {d:<{shown}}  {e}" for n, d, e in cells]
 
     def _table(self, rows: Sequence[Plan], layout: PlanLayout, more: Sequence[str]) -> list[str]:
         """A heading and a line a row, in the order of the first column; bars have one scale."""
