@@ -488,7 +488,7 @@ FAULTY_FLAGS = [
     ("a: {selects: s, adds: stap, fills: [step]}", "bad-declaration", "`step`"),
     ("a: {selects: s, adds: step, fills: [step]}", "bad-declaration", "size"),
     ("a: {selects: s, adds: step, fills: [step, size, sise]}", "bad-declaration", "`size`"),
-    ("a: {selects: s, adds: box, fills: [shelf, box]}", "bad-declaration", "cannot fill"),
+    ("a: {selects: s, adds: box, fills: [shelf, box]}", "bad-declaration", "one key column"),
     ("a: {selects: s, adds: step}", "bad-declaration", "alone"),
     ("a: {selects: s, fills: [step]}", "bad-declaration", "alone"),
     ("a: {selects: [s]}", "not-a-scalar", "list"),
@@ -504,6 +504,16 @@ def test_what_is_amiss_in_a_flag(tmp_path: Path, flag: str, code: str, word: str
     shown = [f"{f.code}: {f.message} {f.help}" for f in findings]
     assert any(s.startswith(f"{code}: ") and word in s for s in shown), shown
     assert "a" not in declarations.flags
+
+
+def test_a_flag_selects_what_some_plan_has(tmp_path: Path) -> None:
+    tables = f"{TABLES}flags: {{a: {{selects: colur}}, b: {{selects: who}}}}\n"
+    (finding,) = load(tmp_path, tables=tables).check()
+    assert (finding.code, finding.positions[0].file) == (
+        "bad-declaration",
+        str(tmp_path / "rules" / "tables" / "0.yaml"),
+    )
+    assert "`colour`" in finding.help
 
 
 def test_a_flag_is_declared_once(tmp_path: Path) -> None:

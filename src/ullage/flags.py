@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from yaml.nodes import Node, ScalarNode
 
 from ullage.declarations import Flag, Table
-from ullage.findings import similar
+from ullage.declnodes import bad, known_only, value_of
+from ullage.findings import listed, similar
 from ullage.yamlnodes import Nodes
 
 OF_VERBS = frozenset({"rules", "facts", "override", "format", "fail-on", "help", "version"})
@@ -25,72 +26,40 @@ def read_flag(
 ) -> Flag | None:
     """The flag that an entry of ``flags:`` declares, or None with findings ``bad-declaration``."""
     name, what = key.value, f"flag `{key.value}`"
-    if not _NAME.fullmatch(name) or name in OF_VERBS:
-        _bad(
+    if name in OF_VERBS:
+        bad(nodes, key, f"`{name}` cannot name a flag", "it is a flag of every verb")
+        return None
+    if not _NAME.fullmatch(name):
+        bad(
             nodes,
             key,
             f"`{name}` cannot name a flag",
-            "flags begin with a lower-case letter and hold lower-case letters, digits and `-`"
-            if name not in OF_VERBS
-            else "it is a flag of every verb",
+            "flags begin with a lower-case letter and hold lower-case letters, digits and `-`",
         )
         return None
-    properties = nodes.entries(node, what)
-    for word, (place, _) in properties.items():
-        if word not in PROPERTIES:
-            _bad(
-                nodes,
-                place,
-                f"{what} has no property `{word}`",
-                similar(word, PROPERTIES, "property"),
-            )
     before = len(nodes.findings)
-    texts = {
-        word: nodes.text(properties[word][1], f"`{word}` of {what}") or ""
+    properties = nodes.entries(node, what)
+    known_only(nodes, properties, PROPERTIES, what)
+    doc, selects, sets, adds = (
+        nodes.text(value_of(properties, word), f"`{word}` of {what}") or ""
         for word in ("doc", "selects", "sets", "adds")
-        if word in properties
-    }
-    fills: list[str] = []
-    if "fills" in properties:
-        for element in nodes.elements(properties["fills"][1], f"`fills` of {what}"):
-            fills.append(nodes.text(element, f"a column of {what}") or "")
-    sets = _cell(nodes, properties["sets"][1], texts["sets"], tables) if "sets" in texts else None
-    adds = texts.get("adds", "")
-    if adds and adds not in tables:
-        _bad(
-            nodes,
-            properties["adds"][1],
-            f"no table `{adds}` is declared",
-            similar(adds, tables, "table"),
-        )
-    elif adds:
-        table = tables[adds]
-        columns = [c.name for c in (*table.key, *table.columns.values())]
-        for column in fills:
-            if column not in columns:
-                _bad(
-                    nodes,
-                    properties["fills"][1],
-                    f"table `{adds}` has no column `{column}`",
-                    similar(column, columns, "column"),
-                )
-        wanted = [c.name for c in (*table.key, *table.columns.values()) if c.required]
-        if len(table.key) != 1 or not set(wanted) <= set(fills):
-            _bad(
-                nodes,
-                properties["adds"][1],
-                f"{what} cannot fill a row of `{adds}`",
-                f"name in `fills` each column that a row needs: {', '.join(wanted)}",
-            )
+    )
+    fills = tuple(
+        nodes.text(element, f"a column of {what}") or ""
+        for element in nodes.elements(value_of(properties, "fills"), f"`fills` of {what}")
+    )
+    cell = _cell(nodes, properties["sets"][1], sets, tables) if sets else None
+    if adds:
+        _check_row(nodes, properties["adds"][1], adds, fills, tables)
     if bool(adds) != bool(fills):
-        _bad(
+        bad(
             nodes,
             key,
             f"{what} has one of `adds` and `fills` alone",
             "`adds` names the table, and `fills` the columns that take the flag's value",
         )
-    if not texts.get("selects") and not texts.get("sets"):
-        _bad(
+    if not (selects or sets):
+        bad(
             nodes,
             key,
             f"{what} selects nothing and sets nothing",
@@ -98,15 +67,34 @@ def read_flag(
         )
     if len(nodes.findings) > before:
         return None
-    return Flag(
-        name,
-        texts.get("doc", ""),
-        nodes.position(key),
-        texts.get("selects", ""),
-        sets,
-        adds,
-        tuple(fills),
-    )
+    return Flag(name, doc, nodes.position(key), selects, cell, adds, fills)
+
+
+def _check_row(
+    nodes: Nodes, node: Node, name: str, fills: Sequence[str], tables: Mapping[str, Table]
+) -> None:
+    """A flag can fill a row: of one key column, and with each column that the row needs."""
+    table = tables.get(name)
+    if table is None:
+        bad(nodes, node, f"no table `{name}` is declared", similar(name, tables, "table"))
+        return
+    columns = {c.name: c for c in (*table.key, *table.columns.values())}
+    for column in fills:
+        if column not in columns:
+            bad(
+                nodes,
+                node,
+                f"table `{name}` has no column `{column}`",
+                similar(column, columns, "column"),
+            )
+    wanted = [c.name for c in columns.values() if c.required]
+    if len(table.key) != 1 or not set(wanted) <= set(fills):
+        bad(
+            nodes,
+            node,
+            f"one value cannot fill a row of `{name}`",
+            f"the table has one key column, and `fills` names what a row needs: {listed(wanted)}",
+        )
 
 
 def _cell(
@@ -116,12 +104,12 @@ def _cell(
     table, _, rest = text.partition("/")
     key, _, column = rest.rpartition("/")
     if not key or not column:
-        _bad(nodes, node, f"`{text}` names no cell", "write `table/key/column`")
+        bad(nodes, node, f"`{text}` names no cell", "write `table/key/column`")
     elif table not in tables:
-        _bad(nodes, node, f"no table `{table}` is declared", similar(table, tables, "table"))
+        bad(nodes, node, f"no table `{table}` is declared", similar(table, tables, "table"))
     elif column not in tables[table].columns or tables[table].columns[column].many:
         single = [c.name for c in tables[table].columns.values() if not c.many]
-        _bad(
+        bad(
             nodes,
             node,
             f"table `{table}` has no column `{column}` of one value",
@@ -137,7 +125,3 @@ def usage(flags: Iterable[Flag]) -> str:
     shown = [(f"--{f.name} {'VALUE' if f.sets else f.selects.upper()}", f.doc) for f in flags]
     width = max((len(words) for words, _ in shown), default=0)
     return "".join(f"  {words:<{width}}  {doc}\n" for words, doc in shown)
-
-
-def _bad(nodes: Nodes, node: Node, message: str, help: str) -> None:
-    nodes.report("bad-declaration", message, node, help=help)

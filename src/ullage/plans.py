@@ -9,10 +9,9 @@ from clingo.symbol import Symbol
 
 from ullage.findings import Finding, UsageError, listed, similar
 from ullage.results import Plan, Standing, Value, exact_text_of
-from ullage.rules.declared import PlanDecl, snake
+from ullage.rules.declared import PlanDecl
 from ullage.rules.terms import Rule
 from ullage.solve import Model
-from ullage.sorts import FormsSort
 from ullage.standings import no_subject, speakers, two_values
 from ullage.symbols import Subject, decode, subject, subjects
 
@@ -70,13 +69,13 @@ def chosen(
         for n, d in declared.items()
         if n in (names or declared) and (n in names or not d.layout.under)
     ]
-    able = [n for n in wanted if set(selected) <= set(_told(declared[n]))]
+    able = [n for n in wanted if set(selected) <= set(declared[n].told)]
     for name in names:
         for part in selected:
-            if name not in able and part not in _told(declared[name]):
+            if name not in able and part not in declared[name].told:
                 raise UsageError(
                     f"no `{name}` plan has a part or value `{part}`",
-                    f"it has {listed(_told(declared[name]))}",
+                    f"it has {listed(declared[name].told)}",
                 )
     kept = [p for p in found if p.plan in able and _has(p, selected)]
     if selected and not kept:
@@ -89,15 +88,6 @@ def chosen(
             kept.append(plan)
     order = {name: place for place, name in enumerate(declared)}
     return sorted(kept, key=lambda p: order[p.plan])
-
-
-def _told(decl: PlanDecl) -> list[str]:
-    """The names of what a plan may be chosen by: its parts and its values."""
-    sort = decl.arguments[0][1]
-    parts = [snake(n) for n, _ in decl.arguments]
-    if len(parts) == 1 and isinstance(sort, FormsSort):
-        parts = [snake(n) for form in sort.forms.values() for n, _ in form]
-    return list(dict.fromkeys([*parts, *decl.values]))
 
 
 def _has(plan: Plan, selected: Mapping[str, str]) -> bool:

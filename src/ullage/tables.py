@@ -16,6 +16,7 @@ from types import MappingProxyType
 from yaml.nodes import Node, ScalarNode
 
 from ullage.declarations import Column, Declarations, Table, read_value
+from ullage.declnodes import bad, known_only, value_of
 from ullage.findings import Finding, Position, UsageError, listed, similar
 from ullage.flags import read_flag
 from ullage.sorts import (
@@ -128,27 +129,27 @@ class _Reader:
             return
         nodes = Nodes(document.file, self.findings)
         top = nodes.entries(document.root, "the file")
-        _known_only(nodes, top, _TOP, "the file")
-        for name, (key, node) in nodes.entries(_value(top, "sorts"), "`sorts`").items():
+        known_only(nodes, top, _TOP, "the file")
+        for name, (key, node) in nodes.entries(value_of(top, "sorts"), "`sorts`").items():
             self._enter(self.sorts, "sort", _Entry(name, nodes, key, node))
-        for name, (key, node) in nodes.entries(_value(top, "tables"), "`tables`").items():
+        for name, (key, node) in nodes.entries(value_of(top, "tables"), "`tables`").items():
             self._enter(self.tables, "table", _Entry(name, nodes, key, node))
-        for name, (key, node) in nodes.entries(_value(top, "flags"), "`flags`").items():
+        for name, (key, node) in nodes.entries(value_of(top, "flags"), "`flags`").items():
             self._enter(self.flags, "flag", _Entry(name, nodes, key, node))
 
     def _enter(self, entries: dict[str, _Entry], kind: str, entry: _Entry) -> None:
         name, nodes = entry.name, entry.nodes
         if kind != "flag" and (not _NAME.fullmatch(name) or name in _KEYWORDS):
-            _bad(
+            bad(
                 nodes,
                 entry.key,
                 f"`{name}` cannot name a {kind}",
                 _NAMES,
             )
         elif kind == "sort" and name in BUILTIN:
-            _bad(nodes, entry.key, f"`{name}` is a built-in sort", "give the sort another name")
+            bad(nodes, entry.key, f"`{name}` is a built-in sort", "give the sort another name")
         elif kind == "table" and name in BUILTIN_PREDICATES:
-            _bad(
+            bad(
                 nodes,
                 entry.key,
                 f"`{name}` is a predicate of the engine",
@@ -184,15 +185,15 @@ class _Reader:
     def _table_shape(self, entry: _Entry) -> _Shape:
         nodes, what = entry.nodes, f"table `{entry.name}`"
         properties = nodes.entries(entry.node, what)
-        _known_only(nodes, properties, _TABLE_PROPERTIES, what)
+        known_only(nodes, properties, _TABLE_PROPERTIES, what)
         key = {
             name: _ColumnShape.read(nodes, key, node, f"key column `{name}`", _KEY_PROPERTIES)
             for name, (key, node) in nodes.entries(
-                _value(properties, "key"), f"the key of {what}"
+                value_of(properties, "key"), f"the key of {what}"
             ).items()
         }
         if not key:
-            _bad(
+            bad(
                 nodes,
                 properties["key"][0] if "key" in properties else entry.key,
                 f"{what} has no key column",
@@ -201,19 +202,19 @@ class _Reader:
         columns = {
             name: _ColumnShape.read(nodes, key, node, f"column `{name}`", _COLUMN_PROPERTIES)
             for name, (key, node) in nodes.entries(
-                _value(properties, "columns"), f"`columns` of {what}"
+                value_of(properties, "columns"), f"`columns` of {what}"
             ).items()
         }
         for name, column in (*key.items(), *columns.items()):
             if name in RESERVED_COLUMNS:
-                _bad(
+                bad(
                     nodes,
                     column.key,
                     f"column name `{name}` is reserved",
                     "give the column another name",
                 )
             elif not _NAME.fullmatch(name) or name in _KEYWORDS:
-                _bad(
+                bad(
                     nodes,
                     column.key,
                     f"`{name}` cannot name a column",
@@ -228,15 +229,15 @@ class _Reader:
                 help="keep one of the two",
             )
             del columns[name]
-        source = nodes.text(_value(properties, "source"), f"`source` of {what}")
+        source = nodes.text(value_of(properties, "source"), f"`source` of {what}")
         if source not in (None, "required"):
-            _bad(
+            bad(
                 nodes,
                 properties["source"][1],
                 f"`{source}` is no rule for sources",
                 "write `source: required`, or leave it out",
             )
-        doc = nodes.text(_value(properties, "doc"), f"`doc` of {what}") or ""
+        doc = nodes.text(value_of(properties, "doc"), f"`doc` of {what}") or ""
         return _Shape(doc, key, columns, source == "required")
 
     def _imply_entity_sorts(self, shapes: Iterable[_Shape]) -> None:
@@ -266,11 +267,11 @@ class _Reader:
     def _declared_sort(self, entry: _Entry) -> Sort:
         nodes, name, what = entry.nodes, entry.name, f"sort `{entry.name}`"
         properties = nodes.entries(entry.node, what)
-        _known_only(nodes, properties, _SORT_PROPERTIES, what)
-        doc = nodes.text(_value(properties, "doc"), f"`doc` of {what}") or ""
+        known_only(nodes, properties, _SORT_PROPERTIES, what)
+        doc = nodes.text(value_of(properties, "doc"), f"`doc` of {what}") or ""
         kinds = [p for p in ("values", "units", "forms") if p in properties]
         if len(kinds) > 1:
-            _bad(
+            bad(
                 nodes,
                 properties[kinds[1]][0],
                 f"{what} has both {listed(kinds)}",
@@ -292,18 +293,18 @@ class _Reader:
             if word is None and not is_absent(element):
                 continue
             if word is None or not _CONSTANT.fullmatch(word) or word in _KEYWORDS:
-                _bad(
+                bad(
                     nodes,
                     element,
                     f"`{word or 'null'}` cannot be a value of {what}",
                     "values begin with a lower-case letter and hold letters, digits and `_`",
                 )
             elif word in words:
-                _bad(nodes, element, f"{what} has the value `{word}` twice", "keep one of the two")
+                bad(nodes, element, f"{what} has the value `{word}` twice", "keep one of the two")
             else:
                 words.append(word)
         if not words:
-            _bad(nodes, key, f"{what} has no value", "write `values: [a, b]`")
+            bad(nodes, key, f"{what} has no value", "write `values: [a, b]`")
         return tuple(words)
 
     def _units(
@@ -314,14 +315,14 @@ class _Reader:
             text = nodes.text(size_node, f"the size of unit `{symbol}`")
             size = None if text is None else parse_number(text)
             if not _readable_unit(symbol, name):
-                _bad(
+                bad(
                     nodes,
                     unit_key,
                     f"`{symbol}` cannot be a unit",
                     "units begin with a letter or sign, and hold no blank",
                 )
             elif size is None or size <= 0:
-                _bad(
+                bad(
                     nodes,
                     size_node,
                     f"the size of unit `{symbol}` is no exact number above 0",
@@ -331,7 +332,7 @@ class _Reader:
                 units[symbol] = size
         ones = [u for u, size in units.items() if size == 1]
         if len(ones) != 1:
-            _bad(
+            bad(
                 nodes,
                 key,
                 f"{what} has {len(ones) or 'no'} units of size `1`",
@@ -345,7 +346,7 @@ class _Reader:
         forms: dict[str, tuple[tuple[str, Sort], ...]] = {}
         for functor, (form_key, form_node) in nodes.entries(node, f"`forms` of {what}").items():
             if not _CONSTANT.fullmatch(functor) or functor in _KEYWORDS:
-                _bad(
+                bad(
                     nodes,
                     form_key,
                     f"`{functor}` cannot be a form of {what}",
@@ -357,7 +358,7 @@ class _Reader:
                 form_node, f"form `{functor}`"
             ).items():
                 if not _VARIABLE.fullmatch(name):
-                    _bad(
+                    bad(
                         nodes,
                         name_key,
                         f"`{name}` cannot name an argument of `{functor}`",
@@ -366,14 +367,14 @@ class _Reader:
                     continue
                 sort_name = nodes.text(sort_node, f"the sort of argument `{name}`")
                 if sort_name is None and is_absent(sort_node):
-                    _bad(
+                    bad(
                         nodes,
                         name_key,
                         f"argument `{name}` of `{functor}` has no sort",
                         f"write `{name}: sort`",
                     )
                 if sort_name is not None and sort_name in self.resolving:
-                    _bad(
+                    bad(
                         nodes,
                         sort_node,
                         f"{what} holds itself through `{sort_name}`",
@@ -383,7 +384,7 @@ class _Reader:
                     arguments.append((name, self._known_sort(nodes, sort_node, sort_name)))
             forms[functor] = tuple(arguments)
         if not forms:
-            _bad(nodes, key, f"{what} has no form", "write `forms: {name: {}}`")
+            bad(nodes, key, f"{what} has no form", "write `forms: {name: {}}`")
         return MappingProxyType(forms)
 
     def _known_sort(self, nodes: Nodes, node: Node, name: str) -> Sort:
@@ -418,7 +419,7 @@ class _Reader:
         if shape.sort:
             sort = self._known_sort(nodes, shape.sort_node, shape.sort)
         if isinstance(sort, FormsSort):
-            _bad(
+            bad(
                 nodes,
                 shape.sort_node,
                 f"column `{name}` cannot hold terms of sort `{sort}`",
@@ -437,7 +438,7 @@ class _Reader:
         minimum = self._bound(nodes, column, shape, "minimum")
         maximum = self._bound(nodes, column, shape, "maximum")
         if minimum is not None and maximum is not None and minimum > maximum:
-            _bad(
+            bad(
                 nodes,
                 shape.texts["maximum"][1],
                 f"the maximum of `{name}` is below its minimum",
@@ -450,7 +451,7 @@ class _Reader:
         text, node = shape.texts["default"]
         if column.many or column.required:
             kind = "a list" if column.many else "required"
-            _bad(nodes, node, f"column `{name}` is {kind} and has a default", "drop the default")
+            bad(nodes, node, f"column `{name}` is {kind} and has a default", "drop the default")
             return column
         try:
             read_value(text, column)
@@ -466,7 +467,7 @@ class _Reader:
             return None
         text, node = shape.texts[bound]
         if not isinstance(column.sort, ExactSort | CountSort):
-            _bad(
+            bad(
                 nodes,
                 node,
                 f"column `{column.name}` of sort `{column.sort}` has a {bound}",
@@ -488,7 +489,7 @@ class _Reader:
             for name, node in shapes[column.name].references:
                 target = tables.get(name)
                 if target is None:
-                    _bad(
+                    bad(
                         nodes,
                         node,
                         f"column `{column.name}` references no table `{name}`",
@@ -544,14 +545,14 @@ class _ColumnShape:
         if isinstance(node, ScalarNode) and not is_absent(node):
             return _ColumnShape(key, node.value, node, "", False, False, {}, ())
         properties = nodes.entries(node, what)
-        _known_only(nodes, properties, known, what)
-        sort_node = _value(properties, "sort")
+        known_only(nodes, properties, known, what)
+        sort_node = value_of(properties, "sort")
         sort = nodes.text(sort_node, f"the sort of {what}")
         if sort is None and (sort_node is None or is_absent(sort_node)):
-            _bad(nodes, key, f"{what} has no sort", "write `name: sort` or `{sort: …}`")
+            bad(nodes, key, f"{what} has no sort", "write `name: sort` or `{sort: …}`")
         texts: dict[str, tuple[str, Node]] = {}
         for name in ("default", "minimum", "maximum"):
-            value = _value(properties, name) if name in known else None
+            value = value_of(properties, name) if name in known else None
             text = nodes.text(value, f"`{name}` of {what}")
             if value is not None and text is not None:
                 texts[name] = (text, value)
@@ -559,11 +560,11 @@ class _ColumnShape:
             key,
             sort or "",
             sort_node or key,
-            nodes.text(_value(properties, "doc"), f"`doc` of {what}") or "",
+            nodes.text(value_of(properties, "doc"), f"`doc` of {what}") or "",
             "required" in known and _flag(nodes, properties, "required", what),
             "list" in known and _flag(nodes, properties, "list", what),
             texts,
-            _references(nodes, _value(properties, "references"), what),
+            _references(nodes, value_of(properties, "references"), what),
         )
 
 
@@ -581,38 +582,13 @@ def _references(nodes: Nodes, node: Node | None, what: str) -> tuple[tuple[str, 
 def _flag(
     nodes: Nodes, properties: Mapping[str, tuple[ScalarNode, Node]], name: str, what: str
 ) -> bool:
-    node = _value(properties, name)
+    node = value_of(properties, name)
     text = nodes.text(node, f"`{name}` of {what}")
     if node is None or text is None:
         return False
     if text not in ("true", "false"):
-        _bad(nodes, node, f"`{name}` of {what} is `{text}`", "write `true` or `false`")
+        bad(nodes, node, f"`{name}` of {what} is `{text}`", "write `true` or `false`")
     return text == "true"
-
-
-def _known_only(
-    nodes: Nodes,
-    properties: Mapping[str, tuple[ScalarNode, Node]],
-    known: Collection[str],
-    what: str,
-) -> None:
-    for name, (key, _) in properties.items():
-        if name not in known:
-            _bad(
-                nodes,
-                key,
-                f"{what} has no property `{name}`",
-                similar(name, known, "property") or f"properties are {listed(list(known))}",
-            )
-
-
-def _bad(nodes: Nodes, node: Node, message: str, help: str) -> None:
-    nodes.report("bad-declaration", message, node, help=help)
-
-
-def _value(entries: Mapping[str, tuple[ScalarNode, Node]], name: str) -> Node | None:
-    entry = entries.get(name)
-    return None if entry is None else entry[1]
 
 
 def _readable_unit(symbol: str, sort: str) -> bool:

@@ -105,6 +105,7 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
     predicates, laws, plans, broken, found = _declared(files, declarations)
     findings += found
     findings += _plans_alone(laws, plans, broken)
+    findings += _flags_alone(declarations, plans) if not broken else []
     owners: dict[str, LawDecl | PlanDecl] = {law.collects: law for law in laws.values()}
     owners |= {plan.collects: plan for plan in plans.values()}
     subject_rules: list[Rule] = []
@@ -243,6 +244,21 @@ def _plans_alone(
                     )
                 )
     return findings
+
+
+def _flags_alone(declarations: Declarations, plans: Mapping[str, PlanDecl]) -> list[Finding]:
+    """Flags that choose by what no plan has."""
+    told = {name for plan in plans.values() for name in plan.told}
+    return [
+        Finding(
+            "bad-declaration",
+            f"flag `{flag.name}` selects `{flag.selects}`, which no plan has as a part or value",
+            (flag.position,),
+            similar(flag.selects, told, "part"),
+        )
+        for flag in declarations.flags.values()
+        if flag.selects and flag.selects not in told
+    ]
 
 
 def _clash(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ullage.findings import Position
 from ullage.results import PlanLayout, StandingClass
-from ullage.sorts import Sort, TupleSort
+from ullage.sorts import FormsSort, Sort, TupleSort
 
 OF_LAWS = {"standing": 3, "reason": 3, "obligation": 3, "value": 4}
 """The predicates that every law may derive, with their arity."""
@@ -100,6 +100,15 @@ class PlanDecl(_Concluding):
     def collects(self) -> str:
         """The predicate of the lowered program that holds the subjects."""
         return f"_planned'{self.name}"
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The names of what a plan may be chosen by: its subject's parts and its values."""
+        sort = self.arguments[0][1]
+        parts = [n for n, _ in self.arguments]
+        if len(parts) == 1 and isinstance(sort, FormsSort):
+            parts = [n for form in sort.forms.values() for n, _ in form]
+        return tuple(dict.fromkeys([*map(snake, parts), *self.values]))
 
 
 def snake(name: str) -> str:
