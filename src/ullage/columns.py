@@ -7,6 +7,7 @@ long to make.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -29,6 +30,9 @@ from ullage.sorts import (
     whole_or_fraction,
 )
 from ullage.yamlnodes import ABSENT
+
+_LONGEST_RANGE = 100_000
+_RANGE = re.compile(r"([0-9]{1,9})(?:\.\.([0-9]{1,9})(?:/([0-9]{1,9}))?)?")
 
 MOST_REMEMBERED = 10_000
 """How many texts of one column, and how many sources, are remembered once read."""
@@ -69,7 +73,7 @@ class ColumnReader:
 
     def __init__(self, column: Column) -> None:
         self.column = column
-        self.many = column.many
+        self.many = column.many or column.ranges
         self.known: dict[str, Scalar] = {}
         self.errors: dict[str, ScalarError] = {}
         sort = column.sort
@@ -102,6 +106,36 @@ class ColumnReader:
         if len(self.known) < MOST_REMEMBERED and text not in ABSENT:
             self.known[text] = value
         return value
+
+    def numbers(self, text: str) -> range:
+        """The numbers of ``7``, ``3..77`` or ``6..74/4``, of a column that has ranges.
+
+        Raises ScalarError: ``not-a-range``, ``range-too-long``, and the codes of ``read_value``.
+        """
+        match = _RANGE.fullmatch(text.strip())
+        if match is None:
+            raise ScalarError(
+                "not-a-range",
+                f"`{shorten(text)}` is no number and no range",
+                "write `7`, `3..77`, or `6..74/4` for every fourth",
+            )
+        first, last, step = match.groups()
+        found = range(int(first), int(last or first) + 1, int(step or 1) or 1)
+        if not found or step == "0":
+            raise ScalarError(
+                "not-a-range",
+                f"the range `{shorten(text)}` holds nothing",
+                "the lower number stands first, and a step is at least 1",
+            )
+        if len(found) > _LONGEST_RANGE:
+            raise ScalarError(
+                "range-too-long",
+                f"the range `{shorten(text)}` holds {len(found)} numbers",
+                f"a range holds at most {_LONGEST_RANGE}",
+            )
+        for number in (found[0], found[-1]):
+            self.text(str(number))
+        return found
 
     def _parse(self, text: str) -> Scalar:
         if self.free and text.isprintable():
@@ -194,6 +228,7 @@ class TableReader:
         "keep_key_cells",
         "key_cells",
         "key_names",
+        "ranged",
         "readers",
         "required",
         "rows",
@@ -217,6 +252,7 @@ class TableReader:
         self.rows: dict[tuple[Scalar, ...], Row] = {}
         self.fresh: set[tuple[Scalar, ...]] = set()
         self.keep_key_cells = any(c.references for c in table.key)
+        self.ranged = next((i for i, c in enumerate(table.key) if c.ranges), -1)
         self.key_cells: dict[tuple[Scalar, ...], list[Cell]] = {}
         self.hints: dict[str, str] = {}
 

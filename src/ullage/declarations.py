@@ -28,7 +28,8 @@ class Column:
     ``references`` names tables whose key a value must be (any of them). ``default`` is the text
     that stands for an absent value, a declared fact of the table with the declaration's position.
     ``minimum`` and ``maximum`` bound exact and count values, in base units; without a declared
-    minimum no figure may be negative.
+    minimum no figure may be negative. With ``ranges`` a row may name many numbers at
+    once, as ``3..77``, and stands for a row of each.
     """
 
     name: str
@@ -41,11 +42,16 @@ class Column:
     references: tuple[str, ...] = ()
     minimum: Fraction | None = None
     maximum: Fraction | None = None
+    ranges: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A declared table. ``key`` and ``columns`` keep the order of their declaration."""
+    """A declared table. ``key`` and ``columns`` keep the order of their declaration.
+
+    With ``parts_of`` its rows are not given but computed: each name of that sort that some row
+    holds, with each run of its dotted segments.
+    """
 
     name: str
     doc: str
@@ -53,6 +59,7 @@ class Table:
     key: tuple[Column, ...]
     columns: Mapping[str, Column]
     source_required: bool
+    parts_of: Sort | None = None
 
     @property
     def key_sort(self) -> Sort:

@@ -94,6 +94,7 @@ def load_facts(
         if rows is not None:
             loader.read_rows(rows)
         loader.check_references()
+        loader.compute_parts()
         base = FactBase(
             MappingProxyType({n: tuple(t.rows.values()) for n, t in loader.tables.items()}),
             declarations,
@@ -245,6 +246,15 @@ class _Loader:
             )
             return self.tables.get(name)
         table = self.tables.get(name) if isinstance(name, str) else None
+        if table is not None and table.table.parts_of is not None:
+            self._report(
+                "derived-predicate",
+                f"`{name}` is computed from names, not given by facts",
+                position,
+                (replace(table.table.position, note="declares the names"),),
+                "change the rows that hold the names",
+            )
+            return None
         if table is None:
             shown = shorten(str(name))
             self._report(
@@ -323,9 +333,11 @@ class _Loader:
                 )
 
     def _read_cells(self, reader: ColumnReader, node: Node, nodes: Nodes) -> Cell | None:
-        """The cell of a list column, or None with findings."""
+        """The cell of a list column, or of one that has ranges, or None with findings."""
         name = reader.column.name
         declared = _declares(reader.column)
+        if reader.column.ranges and isinstance(node, ScalarNode):
+            return self._read_range(reader, [node], nodes)
         if not reader.many:
             nodes.report(
                 "not-a-scalar",
@@ -344,6 +356,8 @@ class _Loader:
                 help=f"write `{name}: [a, b]`",
             )
             return None
+        if reader.column.ranges and node.value:
+            return self._read_range(reader, node.value, nodes)
         elements: list[Cell] = []
         for element in node.value:
             if not isinstance(element, ScalarNode) or is_absent(element):
@@ -365,7 +379,34 @@ class _Loader:
             elements.append(Cell(value, mark.line + 1, mark.column + 1))
         if len(elements) != len(node.value):
             return None
+        if reader.column.ranges:
+            nodes.report(
+                "not-a-range",
+                f"column `{name}` names nothing",
+                node,
+                declared,
+                help="name a number or a range",
+            )
+            return None
         return Cell(tuple(elements), node.start_mark.line + 1, node.start_mark.column + 1)
+
+    def _read_range(
+        self, reader: ColumnReader, elements: Sequence[Node], nodes: Nodes
+    ) -> Cell | None:
+        """The cell of all numbers that a column with ranges names, or None with findings."""
+        found: list[Cell] = []
+        for element in elements:
+            text = nodes.text(element, f"an element of `{reader.column.name}`")
+            if text is None:
+                return None
+            mark = element.start_mark
+            try:
+                numbers = reader.numbers(text)
+            except ScalarError as error:
+                self._faulty(reader, error, nodes.position(element))
+                return None
+            found += [Cell(n, mark.line + 1, mark.column + 1) for n in numbers]
+        return Cell(tuple(found), found[0].line, found[0].column)
 
     def _source(self, node: Node, nodes: Nodes) -> str:
         if isinstance(node, SequenceNode):
@@ -409,6 +450,9 @@ class _Loader:
                     else:
                         cells[name] = Cell(reader.given(value), number, 1)
                     continue
+                if reader.column.ranges:
+                    cells[name] = self._given_range(reader, value, number)
+                    continue
                 if not isinstance(value, list | tuple):
                     raise ScalarError(
                         "not-a-list",
@@ -421,6 +465,18 @@ class _Loader:
                 without.add(name)
                 self._faulty(reader, error, Position(ROWS_FILE, number, 1))
         return self._enter(table, cells, without, source, ROWS_FILE, number, 1)
+
+    def _given_range(self, reader: ColumnReader, value: object, number: int) -> Cell:
+        """The cell of a range given in Python: a number, its text, or a list of these."""
+        found: list[Cell] = []
+        for part in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(part, str):
+                found += [Cell(n, number, 1) for n in reader.numbers(part)]
+            else:
+                found.append(Cell(reader.given(part), number, 1))
+        if not found:
+            raise ScalarError("not-a-range", "the list names nothing", "name a number or a range")
+        return Cell(tuple(found), number, 1)
 
     def _given_source(self, value: object, number: int) -> str:
         if value is None:
@@ -484,7 +540,30 @@ class _Loader:
             return False
         for name in table.key_names:
             del cells[name]
-        # A key column is never a list: its cells hold scalars.
+        if table.ranged < 0:
+            self._keep(table, key_cells, cells, source, file, line, column)
+            return True
+        numbers = key_cells[table.ranged].value
+        assert isinstance(numbers, tuple)
+        for number in numbers:
+            one = [*key_cells]
+            one[table.ranged] = number
+            if not self._keep(table, one, cells, source, file, line, column):
+                break
+        return True
+
+    def _keep(
+        self,
+        table: TableReader,
+        key_cells: list[Cell],
+        cells: dict[str, Cell],
+        source: str,
+        file: str,
+        line: int,
+        column: int,
+    ) -> bool:
+        """Keep a row under its key; false where another row has it."""
+        declared = table.table
         key: tuple[Any, ...] = tuple([c.value for c in key_cells])
         earlier = table.rows.get(key)
         if earlier is not None and (not self.override or key in table.fresh):
@@ -496,7 +575,7 @@ class _Loader:
                 (Position(earlier.file, earlier.line, earlier.column, "is the first row"),),
                 "keep one of the two, or name the row otherwise",
             )
-            return True
+            return False
         if self.override:
             table.fresh.add(key)
         if table.keep_key_cells:
@@ -518,6 +597,18 @@ class _Loader:
                 for row, cell in _column_cells(table, column):
                     if cell.value not in known and not self._may_be_unread(cell.value):
                         self._dangling(row, cell, column, known, hints.near(str(cell.value), known))
+
+    def compute_parts(self) -> None:
+        """Fill each table of the parts of names, by the names that rows hold."""
+        for parts in self.tables.values():
+            sort = parts.table.parts_of
+            if sort is None:
+                continue
+            for table in self.tables.values():
+                for column in (*table.table.key, *table.table.columns.values()):
+                    if column.sort == sort and table is not parts:
+                        for row, value in _column_values(table, column):
+                            _add_parts(parts, row, str(value))
 
     def _may_be_unread(self, value: object) -> bool:
         """Whether the row may be among those not understood: one mistake is one finding."""
@@ -623,6 +714,30 @@ def _column_cells(table: TableReader, column: Column) -> Iterator[tuple[Row, Cel
                 yield row, element
         else:
             yield row, cell
+
+
+def _column_values(table: TableReader, column: Column) -> Iterator[tuple[Row, object]]:
+    """The values of a column, each with its row; key columns need not have kept their cells."""
+    if column.name in table.key_names:
+        place = table.key_names.index(column.name)
+        for key, row in table.rows.items():
+            yield row, key[place]
+        return
+    for row, cell in _column_cells(table, column):
+        yield row, cell.value
+
+
+def _add_parts(parts: TableReader, row: Row, name: str) -> None:
+    """A row for each run of a name's dotted segments, at the first row that holds the name."""
+    if (name, name) in parts.rows:
+        return
+    segments = name.split(".")
+    for first in range(len(segments)):
+        for last in range(first, len(segments)):
+            key = (name, ".".join(segments[first : last + 1]))
+            parts.rows[key] = Row(
+                parts.table.name, key, {}, row.file, row.line, row.column, row.source
+            )
 
 
 def _key_text(value: Scalar) -> str:

@@ -49,9 +49,9 @@ _KEYWORDS = frozenset({"not"})
 _NAMES = "names begin with a lower-case letter and hold lower-case letters, digits and `_`"
 
 _TOP = ("sorts", "tables", "flags")
-_SORT_PROPERTIES = ("doc", "values", "units", "forms")
+_SORT_PROPERTIES = ("doc", "values", "units", "forms", "dotted")
 _TABLE_PROPERTIES = ("doc", "source", "key", "columns")
-_KEY_PROPERTIES = ("sort", "doc", "references", "minimum", "maximum")
+_KEY_PROPERTIES = ("sort", "doc", "references", "minimum", "maximum", "ranges")
 _COLUMN_PROPERTIES = (
     "sort",
     "doc",
@@ -120,6 +120,7 @@ class _Reader:
         self.flags: dict[str, _Entry] = {}
         self.resolved: dict[str, Sort] = dict(BUILTIN)
         self.resolving: set[str] = set()
+        self.dotted: dict[str, tuple[_Entry, Sort]] = {}
 
     def read(self, file: Path) -> None:
         """Take in one file's entries."""
@@ -175,12 +176,38 @@ class _Reader:
         tables = {n: self._table(self.tables[n], shape) for n, shape in shapes.items()}
         for table in tables.values():
             self._check_references(table, tables, shapes[table.name])
+        tables |= self._tables_of_parts(tables)
         flags = {n: read_flag(e.nodes, e.key, e.node, tables) for n, e in self.flags.items()}
         return Declarations(
             MappingProxyType(tables),
             MappingProxyType(dict(self.resolved)),
             MappingProxyType({n: f for n, f in flags.items() if f is not None}),
         )
+
+    def _tables_of_parts(self, tables: Mapping[str, Table]) -> dict[str, Table]:
+        """A table of the parts of names, ``SORT_part``, for each sort of dotted names."""
+        found: dict[str, Table] = {}
+        for name, (entry, sort) in self.dotted.items():
+            table, at = f"{name}_part", entry.position
+            if table in tables:
+                entry.nodes.report(
+                    "duplicate-table",
+                    f"table `{table}` is that of the parts of sort `{name}`",
+                    entry.key,
+                    replace(tables[table].position, note="declares it, too"),
+                    help="give the table another name",
+                )
+                continue
+            found[table] = Table(
+                table,
+                f"Each name of sort `{name}` with each run of its dotted segments; computed.",
+                at,
+                (Column("name", sort, at, "The name."), Column("part", TEXT, at, "The run.")),
+                MappingProxyType({}),
+                False,
+                sort,
+            )
+        return found
 
     def _table_shape(self, entry: _Entry) -> _Shape:
         nodes, what = entry.nodes, f"table `{entry.name}`"
@@ -277,8 +304,14 @@ class _Reader:
                 f"{what} has both {listed(kinds)}",
                 "a sort is of one kind: keep one of them",
             )
+        dotted = _flag(nodes, properties, "dotted", what)
+        if dotted and kinds:
+            bad(nodes, properties["dotted"][0], f"{what} is not of names", "only names are dotted")
         if not kinds:
-            return EntitySort(name, doc)
+            sort = EntitySort(name, doc)
+            if dotted:
+                self.dotted[name] = (entry, sort)
+            return sort
         key, node = properties[kinds[0]]
         if kinds[0] == "values":
             return ClosedSort(name, doc, self._words(nodes, key, node, what))
@@ -405,6 +438,15 @@ class _Reader:
     def _table(self, entry: _Entry, shape: _Shape) -> Table:
         key = tuple(self._column(entry.nodes, n, c) for n, c in shape.key.items())
         columns = {n: self._column(entry.nodes, n, c) for n, c in shape.columns.items()}
+        ranged = [n for n, c in shape.key.items() if c.ranges]
+        if len(ranged) > 1:
+            bad(
+                entry.nodes,
+                shape.key[ranged[1]].key,
+                f"table `{entry.name}` has ranges in two key columns",
+                "a row ranges over one",
+            )
+            key = tuple(replace(c, ranges=c.ranges and c.name == ranged[0]) for c in key)
         return Table(
             entry.name,
             shape.doc,
@@ -434,7 +476,16 @@ class _Reader:
             shape.required,
             shape.many,
             references=tuple(r for r, _ in shape.references),
+            ranges=shape.ranges,
         )
+        if column.ranges and not isinstance(sort, CountSort):
+            bad(
+                nodes,
+                shape.key,
+                f"column `{name}` of sort `{sort}` has ranges",
+                "only counts have ranges",
+            )
+            column = replace(column, ranges=False)
         minimum = self._bound(nodes, column, shape, "minimum")
         maximum = self._bound(nodes, column, shape, "maximum")
         if minimum is not None and maximum is not None and minimum > maximum:
@@ -537,6 +588,7 @@ class _ColumnShape:
     many: bool
     texts: Mapping[str, tuple[str, Node]]
     references: tuple[tuple[str, Node], ...]
+    ranges: bool = False
 
     @staticmethod
     def read(
@@ -565,6 +617,7 @@ class _ColumnShape:
             "list" in known and _flag(nodes, properties, "list", what),
             texts,
             _references(nodes, value_of(properties, "references"), what),
+            "ranges" in known and _flag(nodes, properties, "ranges", what),
         )
 
 
