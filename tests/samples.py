@@ -156,7 +156,7 @@ PLANS = Plans(
                 "fits": "it fits",
                 "kind": "",
             },
-            bar=Bar("reserve", "usable"),
+            bar=Bar(("reserve",), "usable"),
         ),
         "nodes": PlanLayout(
             "nodes of {host}",
@@ -164,7 +164,7 @@ PLANS = Plans(
             rows="node",
             columns=("usable", "spare"),
             under="room",
-            bar=Bar("usable", "usable"),
+            bar=Bar(("usable",), "usable"),
         ),
         "sizes": PlanLayout("a size"),
     },

@@ -151,9 +151,9 @@ def subject_text(subject: tuple[tuple[str, Value], ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Two values of a plan that people see as a bar: the one as a part of the other."""
+    """Values of a plan that people see as a bar: some, one after the other, as parts of another."""
 
-    part: str
+    parts: tuple[str, ...]
     whole: str
 
 
@@ -164,7 +164,7 @@ class PlanLayout:
     ``title`` has ``{places}`` for parts of the subject and values; ``words`` names each value
     ("" where its name will do). With ``rows`` the plan is a table: subjects that differ in that
     part alone are its rows, ``columns`` the values in them. ``under`` names the plan in whose block
-    it is shown ("" for none).
+    it is shown ("" for none). ``note`` stands below each block.
     """
 
     title: str
@@ -173,6 +173,7 @@ class PlanLayout:
     columns: tuple[str, ...] = ()
     under: str = ""
     bar: Bar | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ class PlanBlocks:
             for under in below.get(name, ()):
                 if rows := groups.get((under, parts)):
                     lines += ["", *self._table(rows, plans.layouts[under], ())]
+            if layout.note:
+                lines += ["", f"  {one_line(layout.note)}"]
             blocks.append(lines)
         return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
 
@@ -118,7 +120,8 @@ class PlanBlocks:
             grid.append([value_text(dict(plan.subject)[name]), *cells])
         if layout.bar is not None:
             grid[0].append(_words_of(layout.bar, layout))
-            most = max((_figure(p, layout.bar.whole) for p in rows), default=Fraction(0))
+            bar = layout.bar
+            most = max(max(_figure(p, bar.whole), _drawn(p, bar)) for p in rows)
             for line, plan in zip(grid[1:], rows, strict=True):
                 line.append(self._bar(plan, layout.bar, most))
         widths = [max(len(line[i]) for line in grid) for i in range(len(grid[0]))]
@@ -128,22 +131,28 @@ class PlanBlocks:
         ]
 
     def _bar_line(self, plan: Plan, layout: PlanLayout, bar: Bar) -> list[str]:
-        if bar.part not in plan.value_map or bar.whole not in plan.value_map:
+        if not {*bar.parts, bar.whole} <= plan.value_map.keys():
             return []
-        most = max(_figure(plan, bar.part), _figure(plan, bar.whole))
+        most = max(_drawn(plan, bar), _figure(plan, bar.whole))
         return [f"  {_words_of(bar, layout)}  {self._bar(plan, bar, most)}"]
 
     def _bar(self, plan: Plan, bar: Bar, most: Fraction) -> str:
-        """The part filled, the rest of the whole light, and what is over marked."""
-        part, whole = _figure(plan, bar.part), _figure(plan, bar.whole)
+        """Each part filled in its own way, the rest of the whole light, and what is over marked."""
+        whole = _figure(plan, bar.whole)
         if most <= 0 or bar.whole not in plan.value_map:
             return ""
-        filled, light, over = "█░▓" if self._view.unicode else "#.!"
-        # Cells are cut down, so that a bar is full only where the part is the whole.
-        cells = int(_BAR_WIDTH * min(part, whole) / most)
-        rest = int(_BAR_WIDTH * whole / most) - cells
-        beyond = int(_BAR_WIDTH * part / most) - cells if part > whole else 0
-        return filled * cells + light * rest + over * beyond
+        fills, light, over = ("█▓▒■◆▪", "░", "!") if self._view.unicode else ("#=%*+~", ".", "!")
+        drawn, cells, full = Fraction(0), "", int(_BAR_WIDTH * whole / most)
+        if _drawn(plan, bar) > whole:
+            # However little is over, it shows.
+            full = min(full, _BAR_WIDTH - 1)
+        for number, part in enumerate(bar.parts):
+            drawn += _figure(plan, part)
+            # Cells are cut down, so that a bar is full only where the parts are the whole.
+            end = min(int(_BAR_WIDTH * drawn / most), full)
+            cells += fills[number % len(fills)] * (end - len(cells))
+        beyond = max(int(_BAR_WIDTH * drawn / most) - full, 1) if drawn > whole else 0
+        return cells + light * (full - len(cells)) + over * beyond
 
 
 def _assumed(assumptions: Sequence[Assumption], view: View) -> list[str]:
@@ -210,5 +219,10 @@ def _figure(plan: Plan, name: str) -> Fraction:
     return value.value if isinstance(value, Quantity) else Fraction(0)
 
 
+def _drawn(plan: Plan, bar: Bar) -> Fraction:
+    return sum((_figure(plan, part) for part in bar.parts), Fraction(0))
+
+
 def _words_of(bar: Bar, layout: PlanLayout) -> str:
-    return f"{layout.words[bar.part] or bar.part} of {layout.words[bar.whole] or bar.whole}"
+    *parts, whole = (layout.words[n] or n for n in (*bar.parts, bar.whole))
+    return f"{', '.join(parts)} of {whole}"

@@ -22,7 +22,7 @@ from ullage.sorts import CountSort, ExactSort, FormsSort, Sort, TupleSort
 _SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_]*)\s*(?:\(\s*([^()]*?)\s*\))?")
 _NAME = re.compile(r"_*[A-Z][A-Za-z0-9_]*")
 _OF_LAWS = ("Verdicts", "Reasons", "Obligations")
-_OF_PLANS = ("Plan", "Law", "Rows", "Columns", "Under", "Bar")
+_OF_PLANS = ("Plan", "Law", "Rows", "Columns", "Under", "Bar", "Note")
 _SECTION_NAMES = ("Args", "Subjects", *_OF_LAWS, "Values", "Frontier", *_OF_PLANS)
 _SECTION = re.compile(rf"({'|'.join(_SECTION_NAMES)}):\s*(.*)")
 _LIKE_SECTION = re.compile(r"([A-Z][a-z]+):.*")
@@ -30,7 +30,7 @@ _ARG = re.compile(r"-\s*(\w+)\s*:\s*(\([^()]*\)|\w+)\s*(.*)")
 _VERDICT = re.compile(r"-\s*([a-z]\w*)\s*\[\s*(\w+)\s*\]\s*(?::\s*(.*))?")
 _TERM = re.compile(r"-\s*([a-z]\w*)\s*(?:\(([^()]*)\))?\s*(?::\s*(.*))?")
 _VALUE = re.compile(r"-\s*([a-z]\w*)\s*:\s*(\w+)\s*(?::\s*(.*))?")
-_BAR = re.compile(r"(\w+) of (\w+)")
+_BAR = re.compile(r"(\w+(?:\s*,\s*\w+)*) of (\w+)")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -296,15 +296,17 @@ def _plan(
         match = _BAR.fullmatch(entry)
         if match is None:
             raise _Bad("bad-docstring", f"`{entry}` is no bar", line, "write `Bar: part of whole`")
-        part, whole = (_known(v, names, "value", line) for v in match.groups())
-        if values[part][0] != values[whole][0] or not isinstance(values[part][0], ExactSort):
-            raise _Bad(
-                "bad-docstring",
-                f"`{part}` is no part of `{whole}`",
-                line,
-                "a bar shows two figures of one exact sort",
-            )
-        bar = Bar(part, whole)
+        whole = _known(match.group(2), names, "value", line)
+        shown = tuple(_known(p.strip(), names, "value", line) for p in match.group(1).split(","))
+        for part in shown:
+            if values[part][0] != values[whole][0] or not isinstance(values[part][0], ExactSort):
+                raise _Bad(
+                    "bad-docstring",
+                    f"`{part}` is no part of `{whole}`",
+                    line,
+                    "a bar shows figures of one exact sort",
+                )
+        bar = Bar(shown, whole)
     title = " ".join(text for _, text in sections["Plan"])
     places = {p: snake(p) for p in parts} | {v: v for v in values}
     for place in _PLACEHOLDER.findall(title):
@@ -320,6 +322,7 @@ def _plan(
         tuple(columns),
         "".join(text for _, text in sections.get("Under", [])),
         bar,
+        " ".join(text for _, text in sections.get("Note", [])),
     )
     law = "".join(text for _, text in sections.get("Law", []))
     sorts = {v: sort for v, (sort, _) in values.items()}
