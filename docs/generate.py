@@ -4,9 +4,9 @@
     python docs/generate.py --update   the same, and record in each page what its examples print
     python docs/generate.py --check    write nothing; fail where a page is stale
 
-A page is an example where it begins with ``<!-- start: FOLDER -->``. Its blocks then run from top
-to bottom in a folder that is ``empty``, a copy of ``docs/small`` (``small``) or one of the shipped
-rules and facts (``shipped``):
+Pages are the README and everything below docs/. One is an example where it has
+``<!-- start: FOLDER -->``. Its blocks then run from top to bottom in a folder that is ``empty``, a
+copy of ``docs/small`` (``small``) or one of the shipped rules and facts (``shipped``):
 
 - a fenced block below ``<!-- file: PATH -->`` is written to that file;
 - a ``diff`` block changes the file that it names: the lines with a space or ``-`` in front must
@@ -34,10 +34,10 @@ from pathlib import Path
 
 from ullage import __file__ as package
 from ullage.cli import main as ullage
-from ullage.declarations import Column, Declarations, Table
+from ullage.declarations import Column, Declarations, Flag, Table
 from ullage.rules import arithmetic
 from ullage.rules.book import RuleBook, load_book
-from ullage.rules.declared import LawDecl, Predicate, TermDecl
+from ullage.rules.declared import LawDecl, PlanDecl, Predicate, TermDecl
 from ullage.rules.terms import uses
 from ullage.sorts import (
     BUILTIN,
@@ -58,7 +58,10 @@ SMALL = DOCS / "small"
 _START = re.compile(r"<!-- start: (empty|small|shipped) -->")
 _FILE = re.compile(r"<!-- file: (\S+) -->")
 _FENCE = re.compile(r"(`{3,})(\w*)\s*")
-_SECTION = re.compile(r"\s*(?:Args|Subjects|Verdicts|Reasons|Obligations|Values|Frontier):.*")
+_SECTION = re.compile(
+    r"\s*(?:Args|Subjects|Verdicts|Reasons|Obligations|Values|Frontier"
+    r"|Plan|Law|Rows|Columns|Under|Bar):.*"
+)
 
 
 # Examples.
@@ -96,8 +99,8 @@ class Page:
 
     @property
     def name(self) -> str:
-        """The path below docs/, as people name it."""
-        return self.path.relative_to(DOCS).as_posix()
+        """The path from docs/, as people name it."""
+        return Path(os.path.relpath(self.path, DOCS)).as_posix()
 
 
 @dataclass(slots=True)
@@ -109,8 +112,8 @@ class Outcome:
 
 
 def pages() -> list[Page]:
-    """Every page below docs/, in order of path."""
-    return [read_page(p) for p in sorted(DOCS.rglob("*.md"))]
+    """The README, then every page below docs/, in order of path."""
+    return [read_page(p) for p in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))]
 
 
 def read_page(path: Path) -> Page:
@@ -294,7 +297,9 @@ def reference() -> dict[Path, str]:
         REFERENCE / "sorts.md": sorts_page(policy),
         REFERENCE / "arithmetic.md": arithmetic_page(),
         REFERENCE / "tables.md": tables_page(policy),
+        REFERENCE / "flags.md": flags_page(policy),
         REFERENCE / "laws.md": laws_page(policy),
+        REFERENCE / "plans.md": plans_page(policy),
         REFERENCE / "predicates.md": predicates_page(policy),
         DOCS / "errors" / "README.md": errors_page(),
     }
@@ -474,13 +479,40 @@ def _column(column: Column, table: Table, policy: Policy) -> tuple[str, str, str
     return name, _code(column.sort.name), "; ".join(said), doc
 
 
+def flags_page(policy: Policy) -> str:
+    """Every flag that the policy declares for ``ullage plan``."""
+    flags = policy.declarations.flags.values()
+    parts = _table(
+        ("flag", "does", "doc"), ((_code(f"--{f.name}"), "; ".join(_does(f)), f.doc) for f in flags)
+    )
+    opening = (
+        "Every flag that the shipped policy declares for `ullage plan`. A flag selects plans by a "
+        "part of their subject or by a value, sets a cell for one answer, or adds a row for one "
+        "answer where no row has its key. Cells are written `table/key/column`; tables are in "
+        "[tables.md](tables.md), plans in [plans.md](plans.md)."
+    )
+    return _page("Flags", opening, parts)
+
+
+def _does(flag: Flag) -> Iterator[str]:
+    if flag.selects:
+        yield f"selects by {_code(flag.selects)}"
+    if flag.sets:
+        yield f"sets {_code('/'.join(flag.sets))}"
+    if flag.adds:
+        yield f"adds a row of {_code(flag.adds)}, with its {' and '.join(map(_code, flag.fills))}"
+
+
 def laws_page(policy: Policy) -> str:
     """Every law with all that it may conclude."""
     parts = []
     docs = _docs(policy.book)
+    plans = policy.book.plans.values()
     for law in policy.book.laws.values():
+        judges = ", ".join(f"[{p.name}](plans.md#{p.name})" for p in plans if p.law == law.name)
+        said = f"File: `{law.position.file}`. Subjects: `{law.subjects}`."
         parts += [f"## {law.name}", "", docs[law.name], ""]
-        parts += [f"File: `{law.position.file}`. Subjects: `{law.subjects}`.", ""]
+        parts += [f"{said} Plan: {judges}." if judges else said, ""]
         parts += _law(law)
     opening = (
         "Every law of the shipped policy. A subject has one verdict of each law it falls under; "
@@ -501,6 +533,50 @@ def _law(law: LawDecl) -> Iterator[str]:
         yield from _table(
             ("value", "sort"), ((_code(n), _code(s.name)) for n, s in law.values.items())
         )
+
+
+def plans_page(policy: Policy) -> str:
+    """Every plan with its values, and how people see it."""
+    parts = []
+    docs = _docs(policy.book)
+    for plan in policy.book.plans.values():
+        parts += [f"## {plan.name}", "", docs[plan.name], ""]
+        parts += [" ".join(_plan(plan)), ""]
+        parts += _table(
+            ("value", "sort", "words"),
+            (
+                (_code(name), _code(sort.name), plan.layout.words[name])
+                for name, sort in plan.values.items()
+            ),
+        )
+    opening = (
+        "Every plan of the shipped policy, with its values in the order in which they are shown. "
+        "A value that could not be concluded is left out. Words stand for a value's name where "
+        "people read it; the laws that judge plans are in [laws.md](laws.md)."
+    )
+    return _page("Plans", opening, parts)
+
+
+def _plan(plan: PlanDecl) -> Iterator[str]:
+    """What a plan is about and how it is shown, in sentences."""
+    layout = plan.layout
+    yield f"File: `{plan.position.file}`. Subjects: `{plan.subjects}`."
+    parts = plan.arguments
+    if len(parts) == 1 and isinstance(parts[0][1], FormsSort):
+        forms = (_code(_term(f, a)) for f, a in parts[0][1].forms.items())
+        yield f"A subject is {' or '.join(forms)}."
+    yield f"Title: {_code(layout.title)}."
+    if plan.law:
+        yield f"Judged by [{plan.law}](laws.md#{plan.law})."
+    if layout.rows:
+        columns = ", ".join(map(_code, layout.columns))
+        yield f"A table with a row for each `{layout.rows}`; its columns are {columns}."
+    if layout.under:
+        yield f"Shown under [{layout.under}](#{layout.under})."
+    if layout.bar:
+        yield f"Bar: {', '.join(map(_code, layout.bar.parts))} of `{layout.bar.whole}`."
+    if layout.note:
+        yield f"Note: {layout.note}."
 
 
 def _terms(terms: Mapping[str, TermDecl]) -> Iterator[tuple[str, str]]:

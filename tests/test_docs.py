@@ -25,11 +25,39 @@ UNSHOWN = {
 }
 """Codes that no files can show, and why."""
 
-NO_CODES = {"ullage-progress", "utf-8-sig"}
+NO_CODES = {"fail-on", "ullage-progress", "utf-8-sig"}
 """Words of the shape of a code that are none."""
 
-FILLED = {"duplicate-{}": ("duplicate-sort", "duplicate-table")}
+FILLED = {
+    "duplicate-{}": ("duplicate-flag", "duplicate-sort", "duplicate-table"),
+    "unknown-{}": ("unknown-law", "unknown-plan"),
+}
 """Codes that are put together when they are reported."""
+
+WORKED = (
+    # Caches of GLM-5.2, by the layout of its indexes; then what a token takes in F16.
+    'kv="828899328 bytes"',
+    'kv="782106624 bytes"',
+    " 955908096 bytes",
+    'kv_bytes_per_token="95232 bytes"',
+    'kv_bytes_per_token="109824 bytes"',
+    # Minimum and recommended nodes of each tier, behind the exact budget.
+    " 212031764544 bytes",
+    " 25769803776 bytes  9        10  ",
+    " 41231686041.6 bytes  6         6  ",
+    " 54975581388.8 bytes  4         5  ",
+    " 82463372083.2 bytes  3         3  ",
+    " 109951162777.6 bytes  2         3  ",
+    # Two routes, and the seams over three nodes.
+    "headroom                  7.33 GiB      7870561011.2 bytes",
+    "one node would do         yes",
+    " 12288 bytes",
+    " 0.0786432 milliseconds",
+    "decode, what latency costs    1 ms",
+    " 1288.4901888 milliseconds",
+    " 8192 bytes",
+)
+"""What the policy's founding text works out, as the guide's commands print it."""
 
 
 def _generate() -> Any:
@@ -80,13 +108,21 @@ def test_examples_print_what_the_page_says(name: str, ran: Ran) -> None:
 
 
 def test_the_guide_and_the_reference_of_verbs_run() -> None:
-    assert {"guide.md", "language.md", "facts.md", "cli.md", "api.md", "policy.md"} <= set(RUN)
+    pages = {"guide", "planning", "language", "facts", "cli", "api", "policy"}
+    assert {"../README.md", *(f"{page}.md" for page in pages)} <= set(RUN)
     assert PAGES["guide.md"].start == "empty"
 
 
 def test_the_guide_changes_what_an_author_may_change_alone() -> None:
     changed = {b.path.partition("/")[0] for b in PAGES["guide.md"].blocks if b.path}
     assert changed == {"rules", "facts"}
+
+
+def test_the_guide_shows_every_worked_figure() -> None:
+    said = "\n".join(
+        line for b in PAGES["guide.md"].blocks if b.kind == "console" for line in b.lines
+    )
+    assert [figure for figure in WORKED if figure not in said] == []
 
 
 def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:

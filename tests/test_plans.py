@@ -428,6 +428,7 @@ def test_flags_choose_by_parts_and_by_values(policy: Policy) -> None:
         ([], {"x": "left"}, "no flag `--x`", "flags are"),
         (["lots"], {"shelf": "lefd"}, "no plan is of the shelf `lefd`", "`left`"),
         (["lots"], {"shelf": "zzz"}, "no plan is of the shelf `zzz`", "there are"),
+        (["left"], {}, "no plan is named `left`", "it is a shelf: write `--shelf left`"),
         (["steps"], {"shelf": "left"}, "no `steps` plan has", "it has"),
         ([], {"shelf": "left", "count": "3"}, "together", "drop one"),
     ],
@@ -555,6 +556,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["plan", "--spare", "--format", "json"], 1),
         (["plan", "--spare", "1", "--spare", "1"], 1),
         (["plan", "--spair", "1"], 1),
+        (["plan", "--spair"], 1),
         (["plan", "shelv"], 1),
         (["plan", "--shelf", "nope"], 1),
         (["plan", "--help"], 0),
@@ -575,6 +577,25 @@ def test_the_help_text_has_the_flags_of_the_policy(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_flag_of_nobody_is_told_before_its_missing_value(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plan", "--spair"]) == 1
+    assert "`--spare`" in capsys.readouterr().err
+    assert main(["plan", "--spare"]) == 1
+    assert "has no value" in capsys.readouterr().err
+
+
+def test_the_help_text_is_that_of_the_rules_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = str(write_rules(tmp_path, TABLES + FLAGS, PLANS))
+    for words in (["--rules", rules], [f"--rules={rules}"]):
+        assert main(["plan", *words, "--help"]) == 0
+        assert "--spare VALUE" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("folder")
 def test_people_see_a_block_a_subject_and_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "shelf", "steps", "--spare", "30%"]) == 0
     assert capsys.readouterr().out == GOLDEN
@@ -589,7 +610,7 @@ shelf  left  left in red
   room for boxes  7 GiB  7516192768 bytes
   full            yes
   note            plain
-  used of room for boxes  ██████████████████████████▓▓▓▓
+  used of room for boxes  ██████████████████████████!!!!
 
   box  size
   a    2 GiB  2147483648 bytes
@@ -601,7 +622,7 @@ shelf  right  right in ?
   room for boxes  2.80 GiB  3006477107.2 bytes
   full            yes
   note            plain
-  used of room for boxes  ████████████████████████████▓▓
+  used of room for boxes  ████████████████████████████!!
 
   box  size
   a    3 GiB  3221225472 bytes

@@ -29,6 +29,7 @@ from ullage.render import FORMATS, View
 from ullage.render.text import field, one_line
 from ullage.results import (
     Assumption,
+    Bar,
     Bindings,
     Plan,
     PlanLayout,
@@ -408,7 +409,8 @@ def test_concise_plans() -> None:
         what-if policy standard floor="137438953472 bytes"
         what-if size "80 GiB" size="137438953472 bytes"
         room spark usable="137438953472 bytes" reserve="27487790694.4 bytes" third="1073741824/3 \
-bytes" latency="0.0786432 milliseconds" fits=true kind=one_pool
+bytes" latency="0.0786432 milliseconds" fits=true kind=one_pool | node_memory spark established \
+established
         nodes spark/b usable="137438953472 bytes" spare=0
         nodes spark/a usable="1073741824/3 bytes"
         sizes 12
@@ -438,3 +440,26 @@ def test_what_a_plan_names_stays_on_its_line() -> None:
         assert "\x1b" not in text
         assert all(line.startswith(("what if", "room", " ", "")) for line in text.splitlines())
         assert "\nplan" not in text
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole", "bar"),
+    [
+        ((50, 25), 100, "#" * 15 + "=" * 7 + "." * 8),
+        ((0, 0), 100, "." * 30),
+        ((50, 50), 100, "#" * 15 + "=" * 15),
+        # A byte over shows, and so does what is over by far.
+        ((100, 1), 100, "#" * 29 + "!"),
+        ((1000, 0), 1, "!" * 30),
+        ((1000000, 1), 1000000, "#" * 29 + "!"),
+    ],
+)
+def test_a_bar_is_full_only_where_its_parts_are_the_whole(
+    parts: tuple[int, int], whole: int, bar: str
+) -> None:
+    values = {"a": parts[0], "b": parts[1], "whole": whole}
+    layout = PlanLayout("t", dict.fromkeys(values, ""), bar=Bar(("a", "b"), "whole"), note="a note")
+    told = tuple((n, Quantity(Fraction(v), BYTES)) for n, v in values.items())
+    plan = Plan("room", (("host", "x"),), told)
+    text = FORMATS["human"](View(unicode=False)).plans(Plans((plan,), (), {"room": layout}))
+    assert f"  a, b of whole  {bar}\n\n  a note\n" in text

@@ -17,14 +17,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ullage.findings import Finding, PolicyError, Position, Severity, UsageError
     from ullage.policy import Policy
-    from ullage.results import Bindings, Law, Quantity, Standing, StandingClass, Term
+    from ullage.results import (
+        Assumption,
+        Bar,
+        Bindings,
+        Law,
+        Plan,
+        PlanLayout,
+        Plans,
+        Quantity,
+        Standing,
+        StandingClass,
+        Term,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assumption",
+    "Bar",
     "Bindings",
     "Finding",
     "Law",
+    "Plan",
+    "PlanLayout",
+    "Plans",
     "Policy",
     "PolicyError",
     "Position",
@@ -42,7 +59,20 @@ _HOMES = {
         ("Finding", "PolicyError", "Position", "Severity", "UsageError"), "ullage.findings"
     ),
     **dict.fromkeys(
-        ("Bindings", "Law", "Quantity", "Standing", "StandingClass", "Term"), "ullage.results"
+        (
+            "Assumption",
+            "Bar",
+            "Bindings",
+            "Law",
+            "Plan",
+            "PlanLayout",
+            "Plans",
+            "Quantity",
+            "Standing",
+            "StandingClass",
+            "Term",
+        ),
+        "ullage.results",
     ),
     "Policy": "ullage.policy",
 }

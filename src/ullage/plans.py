@@ -103,9 +103,9 @@ def _nothing(
         told = [{**p.value_map, **dict(p.subject)} for p in found if p.plan in wanted]
         known = sorted({exact_text_of(t[name]) for t in told if name in t})
         if text not in known:
-            help = similar(text, known, name)
-            if not help and 0 < len(known) <= _MOST_NAMED:
-                help = f"there are {listed(known)}"
+            more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+            few = f"there are {listed(known[:_MOST_NAMED])}{more}" if known else ""
+            help = similar(text, known, name) or few
             return UsageError(f"no plan is of the {name} `{text}`", help)
     words = " and ".join(f"the {n} `{t}`" for n, t in selected.items())
     return UsageError(f"no plan is of {words} together", "drop one of the two")

@@ -18,7 +18,7 @@ from ullage.findings import (
     similar,
 )
 from ullage.plans import chosen, plans
-from ullage.results import Bindings, Law, Plan, Plans, Standing, value_order
+from ullage.results import Bindings, Law, Plan, Plans, Standing, exact_text_of, value_order
 from ullage.rules.book import QUERY, RuleBook, from_query, load_book, query_rule
 from ullage.rules.declared import BUILTIN
 from ullage.solve import Model, solve
@@ -181,10 +181,7 @@ class Policy:
         declared = self._book.plans
         for name in names:
             if name not in declared:
-                help = similar(name, declared, "plan") or f"plans are {listed(list(declared))}"
-                raise UsageError(
-                    f"no plan is named `{name}`", help if declared else "none is declared"
-                )
+                raise UsageError(f"no plan is named `{name}`", self._plan_hint(name))
         supposed = suppose(self._facts, flags or {})
         policy = self
         if supposed.assumptions:
@@ -192,6 +189,16 @@ class Policy:
         found = chosen(policy._planned(), declared, names, supposed.selected)
         layouts = {name: decl.layout for name, decl in declared.items()}
         return Plans(tuple(found), supposed.assumptions, layouts)
+
+    def _plan_hint(self, name: str) -> str:
+        flags = {flag.selects: flag.name for flag in self.declarations.flags.values()}
+        parts = {n for p in self._planned() for n, v in p.subject if exact_text_of(v) == name}
+        for part in sorted(parts & flags.keys()):
+            return f"it is a {part}: write `--{flags[part]} {name}`"
+        known = self._book.plans
+        if not known:
+            return "none is declared"
+        return similar(name, known, "plan") or f"plans are {listed(list(known))}"
 
     def query(self, body: str) -> Bindings:
         """The bindings of a rule body's variables, in the order of their appearance.

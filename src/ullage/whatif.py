@@ -79,7 +79,7 @@ class _Maker:
                 "no-such-row",
                 f"`--{flag.name}` sets `{'/'.join(cell)}`, and no row `{key}` is in `{table}`",
                 flag,
-                (flag.position,),
+                (replace(flag.position, note="declares the flag"),),
                 similar(key, [_key(r) for r in rows], "row") or f"add the row to `{table}`",
             )
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
@@ -26,6 +27,7 @@ class VerbParser(argparse.ArgumentParser):
             allow_abbrev=False,
         )
         self.takes_policy_flags = False
+        self._words: Sequence[str] = ()
         self.set_defaults(format="human")
         self.add_argument(
             "--rules",
@@ -69,7 +71,8 @@ class VerbParser(argparse.ArgumentParser):
         A verb that takes the policy's flags gets them unread, as ``policy_flags``: which there are
         is not known before the policy is loaded.
         """
-        flags: dict[str, str] = {}
+        flags: dict[str, str | None] = {}
+        self._words = words
         if self.takes_policy_flags:
             words, flags = self._apart(words)
             self.set_defaults(policy_flags=flags)
@@ -85,10 +88,10 @@ class VerbParser(argparse.ArgumentParser):
             raise UsageError(f"`{self.prog}` does not take `{unknown[0]}`", self._see())
         return args
 
-    def _apart(self, words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    def _apart(self, words: Sequence[str]) -> tuple[list[str], dict[str, str | None]]:
         """The words without the options that are not the verb's own; and those, with values."""
         own: list[str] = []
-        flags: dict[str, str] = {}
+        flags: dict[str, str | None] = {}
         rest = list(words)
         while rest:
             word = rest.pop(0)
@@ -102,20 +105,19 @@ class VerbParser(argparse.ArgumentParser):
                 if action is not None and action.nargs is None and not equals and rest:
                     own.append(rest.pop(0))
                 continue
-            if not equals:
-                if not rest or rest[0].startswith("--"):
-                    raise UsageError(f"`{name}` has no value", f"write `{name} VALUE`")
-                value = rest.pop(0)
             if name.removeprefix("--") in flags:
                 raise UsageError(f"`{name}` stands twice", "give it once")
-            flags[name.removeprefix("--")] = value
+            # Whether the policy has such a flag at all is the first thing to tell.
+            told = equals or (rest and not rest[0].startswith("--"))
+            given = None if not told else value if equals else rest.pop(0)
+            flags[name.removeprefix("--")] = given
         return own, flags
 
     def format_help(self) -> str:
         """The help text, with the policy's own flags where the verb takes them."""
         text = super().format_help()
         if self.takes_policy_flags:
-            text += "\n" + _policy_flags()
+            text += "\n" + _policy_flags(self._words)
         return text
 
     def error(self, message: str) -> NoReturn:
@@ -126,16 +128,19 @@ class VerbParser(argparse.ArgumentParser):
         return f"see `{self.prog} --help`"
 
 
-def _policy_flags() -> str:
-    """The flags of the policy of the working folder, or of the one shipped."""
+def _policy_flags(words: Sequence[str]) -> str:
+    """The flags of the policy whose rules the words name, else of the default one."""
     # Imported here: no other help text needs the declarations.
     from ullage.flags import usage
     from ullage.policy import default_folders
     from ullage.tables import load_declarations
 
-    declarations, _ = load_declarations([default_folders()[0]])
+    pairs = pairwise(words)
+    named = [Path(word) for option, word in pairs if option == "--rules"]
+    named += [Path(w.partition("=")[2]) for w in words if w.startswith("--rules=")]
+    declarations, _ = load_declarations(named or [default_folders()[0]])
     flags = usage(declarations.flags.values())
-    return f"flags of the policy (that of --rules has its own):\n{flags}" if flags else ""
+    return f"flags of the policy:\n{flags}" if flags else ""
 
 
 def _folder(word: str) -> Path:

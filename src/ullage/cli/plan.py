@@ -10,6 +10,7 @@ from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, write
 from ullage.cli.parser import VerbParser
 from ullage.cli.run import weigh, with_policy
+from ullage.findings import UsageError
 from ullage.results import Plans
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ def run(args: Namespace) -> ExitCode:
     """
 
     def work(policy: Policy) -> Plans:
-        return policy.plan(args.plans, args.policy_flags)
+        given: dict[str, str] = {}
+        for name, value in args.policy_flags.items():
+            if value is None and name in policy.declarations.flags:
+                raise UsageError(f"`--{name}` has no value", f"write `--{name} VALUE`")
+            given[name] = value or ""
+        return policy.plan(args.plans, given)
 
     plans = with_policy(args, work)
     write(renderer(args.format, sys.stdout).plans(plans))

@@ -21,7 +21,10 @@ class ConciseRenderer:
         return _lines(_standing(s) for s in standings)
 
     def plans(self, plans: Plans) -> str:
-        """``plan subject name=value``; before them ``what-if table key column=value``."""
+        """``plan subject name=value``, and after ``|`` the standing that judges it, where one does.
+
+        Before them what was supposed, as ``what-if table key column=value``.
+        """
         supposed = (
             f"what-if {a.table} {field(a.key)} {a.column}={field(exact_text_of(a.new))}"
             for a in plans.assumptions
@@ -49,8 +52,10 @@ def _finding(finding: Finding) -> str:
 
 
 def _plan(plan: Plan) -> str:
-    values = (f"{name}={field(exact_text_of(value))}" for name, value in plan.values)
-    return " ".join([plan.plan, field(plan.subject_text), *values])
+    words = [plan.plan, field(plan.subject_text)]
+    words += [f"{name}={field(exact_text_of(value))}" for name, value in plan.values]
+    standing = plan.standing
+    return " ".join(words) + (f" | {_standing(standing)}" if standing is not None else "")
 
 
 def _standing(standing: Standing) -> str:

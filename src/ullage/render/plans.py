@@ -143,12 +143,15 @@ class PlanBlocks:
             return ""
         fills, light, over = ("█▓▒■◆▪", "░", "!") if self._view.unicode else ("#=%*+~", ".", "!")
         drawn, cells, full = Fraction(0), "", int(_BAR_WIDTH * whole / most)
+        if _drawn(plan, bar) > whole:
+            # However little is over, it shows.
+            full = min(full, _BAR_WIDTH - 1)
         for number, part in enumerate(bar.parts):
             drawn += _figure(plan, part)
             # Cells are cut down, so that a bar is full only where the parts are the whole.
             end = min(int(_BAR_WIDTH * drawn / most), full)
             cells += fills[number % len(fills)] * (end - len(cells))
-        beyond = int(_BAR_WIDTH * drawn / most) - full if drawn > whole else 0
+        beyond = max(int(_BAR_WIDTH * drawn / most) - full, 1) if drawn > whole else 0
         return cells + light * (full - len(cells)) + over * beyond
 
 

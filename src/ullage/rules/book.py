@@ -105,7 +105,7 @@ def _book(files: list[RuleFile], declarations: Declarations, findings: list[Find
     predicates, laws, plans, broken, found = _declared(files, declarations)
     findings += found
     findings += _plans_alone(laws, plans, broken)
-    findings += _flags_alone(declarations, plans) if not broken else []
+    findings += _flags_alone(declarations, plans) if files and not broken else []
     owners: dict[str, LawDecl | PlanDecl] = {law.collects: law for law in laws.values()}
     owners |= {plan.collects: plan for plan in plans.values()}
     subject_rules: list[Rule] = []
@@ -270,7 +270,7 @@ def _clash(
     if name in BUILTIN:
         return Finding(
             "duplicate-predicate",
-            f"`{name}` is every law's, and declared by none",
+            f"`{name}` is a predicate of the engine, which no docstring declares",
             (at,),
             "choose another name",
         )
