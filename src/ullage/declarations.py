@@ -29,7 +29,8 @@ class Column:
     that stands for an absent value, a declared fact of the table with the declaration's position.
     ``minimum`` and ``maximum`` bound exact and count values, in base units; without a declared
     minimum no figure may be negative. With ``ranges`` a row may name many numbers at
-    once, as ``3..77``, and stands for a row of each.
+    once, as ``3..77``, and stands for a row of each; with ``alike`` rules can read them by numbers
+    that have the same rows.
     """
 
     name: str
@@ -43,14 +44,28 @@ class Column:
     minimum: Fraction | None = None
     maximum: Fraction | None = None
     ranges: bool = False
+    alike: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Where the rows of a table come from that nobody gives.
+
+    ``parts``: each name of ``sort`` that a row holds, with each run of its dotted segments.
+    ``alike``: each number of the ``alike`` column of ``table``, with the first that has rows alike.
+    ``first``: the rows of ``table`` at those first numbers.
+    """
+
+    how: str
+    sort: Sort | None = None
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A declared table. ``key`` and ``columns`` keep the order of their declaration.
 
-    With ``parts_of`` its rows are not given but computed: each name of that sort that some row
-    holds, with each run of its dotted segments.
+    With ``computed`` no facts give its rows.
     """
 
     name: str
@@ -59,7 +74,7 @@ class Table:
     key: tuple[Column, ...]
     columns: Mapping[str, Column]
     source_required: bool
-    parts_of: Sort | None = None
+    computed: Computed | None = None
 
     @property
     def key_sort(self) -> Sort:

@@ -94,7 +94,7 @@ def load_facts(
         if rows is not None:
             loader.read_rows(rows)
         loader.check_references()
-        loader.compute_parts()
+        loader.compute()
         base = FactBase(
             MappingProxyType({n: tuple(t.rows.values()) for n, t in loader.tables.items()}),
             declarations,
@@ -246,13 +246,13 @@ class _Loader:
             )
             return self.tables.get(name)
         table = self.tables.get(name) if isinstance(name, str) else None
-        if table is not None and table.table.parts_of is not None:
+        if table is not None and table.table.computed is not None:
             self._report(
                 "derived-predicate",
-                f"`{name}` is computed from names, not given by facts",
+                f"`{name}` is computed from other rows, not given by facts",
                 position,
-                (replace(table.table.position, note="declares the names"),),
-                "change the rows that hold the names",
+                (replace(table.table.position, note="declares what it is computed from"),),
+                "change the rows that it is computed from",
             )
             return None
         if table is None:
@@ -598,17 +598,22 @@ class _Loader:
                     if cell.value not in known and not self._may_be_unread(cell.value):
                         self._dangling(row, cell, column, known, hints.near(str(cell.value), known))
 
-    def compute_parts(self) -> None:
-        """Fill each table of the parts of names, by the names that rows hold."""
-        for parts in self.tables.values():
-            sort = parts.table.parts_of
-            if sort is None:
+    def compute(self) -> None:
+        """Fill each table whose rows are computed from others'."""
+        given = [t for t in self.tables.values() if t.table.computed is None]
+        for table in self.tables.values():
+            computed = table.table.computed
+            if computed is None:
                 continue
-            for table in self.tables.values():
-                for column in (*table.table.key, *table.table.columns.values()):
-                    if column.sort == sort and table is not parts:
-                        for row, value in _column_values(table, column):
-                            _add_parts(parts, row, str(value))
+            if computed.how == "parts":
+                for other in given:
+                    for column in (*other.table.key, *other.table.columns.values()):
+                        if column.sort == computed.sort:
+                            for row, value in _column_values(other, column):
+                                _add_parts(table, row, str(value))
+            elif computed.how == "alike":
+                firsts = self.tables[f"{computed.table}_first"]
+                _add_alikes(self.tables[computed.table], table, firsts)
 
     def _may_be_unread(self, value: object) -> bool:
         """Whether the row may be among those not understood: one mistake is one finding."""
@@ -738,6 +743,41 @@ def _add_parts(parts: TableReader, row: Row, name: str) -> None:
             parts.rows[key] = Row(
                 parts.table.name, key, {}, row.file, row.line, row.column, row.source
             )
+
+
+def _add_alikes(table: TableReader, alikes: TableReader, firsts: TableReader) -> None:
+    """Which numbers of an ``alike`` column have the same rows, and the rows of the first of each.
+
+    Rows are the same where the rest of their keys and all their values are.
+    """
+    place = next(i for i, c in enumerate(table.table.key) if c.alike)
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for key, row in table.rows.items():
+        groups.setdefault(key[: place + 1], []).append(row)
+    known: dict[object, Scalar] = {}
+    # Rows of one range share their cells, so that their values are read once.
+    values: dict[int, object] = {}
+    for prefix in sorted(groups):
+        rows = groups[prefix]
+        for row in rows:
+            if id(row.cells) not in values:
+                cells = ((n, _plain(c)) for n, c in row.cells.items())
+                values[id(row.cells)] = frozenset(cells)
+        content = frozenset((r.key[place + 1 :], values[id(r.cells)]) for r in rows)
+        first = known.setdefault((prefix[:place], content), prefix[place])
+        row = rows[0]
+        cell = Cell(first, row.line, row.column)
+        alikes.rows[prefix] = Row(
+            alikes.table.name, prefix, {"first": cell}, row.file, row.line, row.column, row.source
+        )
+        if first == prefix[place]:
+            for r in rows:
+                firsts.rows[r.key] = r._replace(table=firsts.table.name)
+
+
+def _plain(cell: Cell) -> object:
+    value = cell.value
+    return tuple(_plain(c) for c in value) if isinstance(value, tuple) else value
 
 
 def _key_text(value: Scalar) -> str:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from yaml.nodes import Node, ScalarNode
 
-from ullage.declarations import Column, Declarations, Table, read_value
+from ullage.declarations import Column, Computed, Declarations, Table, read_value
 from ullage.declnodes import bad, known_only, value_of
 from ullage.findings import Finding, Position, UsageError, listed, similar
 from ullage.flags import read_flag
@@ -51,7 +51,7 @@ _NAMES = "names begin with a lower-case letter and hold lower-case letters, digi
 _TOP = ("sorts", "tables", "flags")
 _SORT_PROPERTIES = ("doc", "values", "units", "forms", "dotted")
 _TABLE_PROPERTIES = ("doc", "source", "key", "columns")
-_KEY_PROPERTIES = ("sort", "doc", "references", "minimum", "maximum", "ranges")
+_KEY_PROPERTIES = ("sort", "doc", "references", "minimum", "maximum", "ranges", "alike")
 _COLUMN_PROPERTIES = (
     "sort",
     "doc",
@@ -177,6 +177,7 @@ class _Reader:
         for table in tables.values():
             self._check_references(table, tables, shapes[table.name])
         tables |= self._tables_of_parts(tables)
+        tables |= self._tables_of_alikes(tables)
         flags = {n: read_flag(e.nodes, e.key, e.node, tables) for n, e in self.flags.items()}
         return Declarations(
             MappingProxyType(tables),
@@ -205,7 +206,50 @@ class _Reader:
                 (Column("name", sort, at, "The name."), Column("part", TEXT, at, "The run.")),
                 MappingProxyType({}),
                 False,
-                sort,
+                Computed("parts", sort),
+            )
+        return found
+
+    def _tables_of_alikes(self, tables: Mapping[str, Table]) -> dict[str, Table]:
+        """Two tables for each that has an ``alike`` column: which numbers are alike, and the rows
+        of the first of each.
+        """
+        found: dict[str, Table] = {}
+        for table in tables.values():
+            place = next((i for i, c in enumerate(table.key) if c.alike), None)
+            if place is None:
+                continue
+            column = table.key[place]
+            names = (f"{table.name}_alike", f"{table.name}_first")
+            taken = next((n for n in names if n in tables), "")
+            if taken:
+                entry = self.tables[table.name]
+                entry.nodes.report(
+                    "duplicate-table",
+                    f"table `{taken}` is computed from `{table.name}`",
+                    entry.key,
+                    replace(tables[taken].position, note="declares it, too"),
+                    help="give the table another name",
+                )
+                continue
+            first = replace(column, name="first", ranges=False, alike=False, references=())
+            found[names[0]] = Table(
+                names[0],
+                f"Each `{column.name}` of `{table.name}`, with the first that has the same rows.",
+                column.position,
+                (*table.key[:place], column),
+                MappingProxyType({"first": first}),
+                False,
+                Computed("alike", None, table.name),
+            )
+            found[names[1]] = Table(
+                names[1],
+                f"The rows of `{table.name}` at the first `{column.name}` of each kind.",
+                column.position,
+                table.key,
+                table.columns,
+                False,
+                Computed("first", None, table.name),
             )
         return found
 
@@ -477,7 +521,16 @@ class _Reader:
             shape.many,
             references=tuple(r for r, _ in shape.references),
             ranges=shape.ranges,
+            alike=shape.alike,
         )
+        if column.alike and not column.ranges:
+            bad(
+                nodes,
+                shape.key,
+                f"column `{name}` is alike and has no ranges",
+                "add `ranges: true`",
+            )
+            column = replace(column, alike=False)
         if column.ranges and not isinstance(sort, CountSort):
             bad(
                 nodes,
@@ -485,7 +538,7 @@ class _Reader:
                 f"column `{name}` of sort `{sort}` has ranges",
                 "only counts have ranges",
             )
-            column = replace(column, ranges=False)
+            column = replace(column, ranges=False, alike=False)
         minimum = self._bound(nodes, column, shape, "minimum")
         maximum = self._bound(nodes, column, shape, "maximum")
         if minimum is not None and maximum is not None and minimum > maximum:
@@ -589,6 +642,7 @@ class _ColumnShape:
     texts: Mapping[str, tuple[str, Node]]
     references: tuple[tuple[str, Node], ...]
     ranges: bool = False
+    alike: bool = False
 
     @staticmethod
     def read(
@@ -618,6 +672,7 @@ class _ColumnShape:
             texts,
             _references(nodes, value_of(properties, "references"), what),
             "ranges" in known and _flag(nodes, properties, "ranges", what),
+            "alike" in known and _flag(nodes, properties, "alike", what),
         )
 
 

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from ullage.findings import Finding, Position, Severity
+from ullage.findings import Finding, Position, Severity, UsageError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -26,14 +26,14 @@ def files_below(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], lis
     findings: list[Finding] = []
     seen: set[tuple[int, int]] = set()
 
-    def unreadable(error: OSError) -> None:
-        findings.append(_unreadable(shown_path(Path(error.filename or folder)), error))
+    def note(error: OSError) -> None:
+        findings.append(unreadable(shown_path(Path(error.filename or folder)), error))
 
-    for base, folders, names in os.walk(folder, onerror=unreadable, followlinks=True):
+    for base, folders, names in os.walk(folder, onerror=note, followlinks=True):
         try:
             status = os.stat(base)
         except OSError as error:
-            unreadable(error)
+            note(error)
             folders.clear()
             continue
         identity = (status.st_dev, status.st_ino)
@@ -72,7 +72,7 @@ def read_bytes(path: Path) -> bytes | Finding:
             raise OSError(0, "it is no regular file")
         return path.read_bytes()
     except OSError as error:
-        return _unreadable(shown_path(path), error)
+        return unreadable(shown_path(path), error)
 
 
 def decode(data: bytes, file: str) -> str | Finding:
@@ -89,13 +89,37 @@ def decode(data: bytes, file: str) -> str | Finding:
         )
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises UsageError where that fails."""
+    try:
+        if path.exists() and not path.is_file():
+            # A device or a pipe must be written to, never replaced.
+            path.write_text(text, encoding="utf-8")
+            return
+        target = path.resolve()
+        draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            if target.exists():
+                draft.chmod(target.stat().st_mode & 0o7777)
+            draft.replace(target)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except (OSError, RuntimeError) as error:
+        # A circle of links is a RuntimeError.
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot write `{shown_path(path)}`: {said}") from error
+
+
 def place_at(text: str, index: int, file: str) -> Position:
     """The position of a character of a text."""
     line_start = text.rfind("\n", 0, index) + 1
     return Position(file, text.count("\n", 0, index) + 1, index - line_start + 1)
 
 
-def _unreadable(file: str, error: OSError) -> Finding:
+def unreadable(file: str, error: OSError) -> Finding:
+    """The finding ``unreadable-file``: a file that the system does not let us read."""
     reason = (error.strerror or type(error).__name__).lower()
     return Finding(
         "unreadable-file",
