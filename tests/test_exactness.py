@@ -207,6 +207,13 @@ def concluded(policy: Policy) -> set[object]:
         found |= {("reason", s.law, subject, bare(t)) for t in s.reasons}
         found |= {("obligation", s.law, subject, bare(t)) for t in s.obligations}
         found |= {("value", s.law, subject, name, q.value) for name, q in s.values}
+    for p in policy.plan():
+        parts = tuple(bare(v) for _, v in p.subject)
+        subject = parts[0] if len(parts) == 1 else parts
+        if p.plan == "seam":
+            # A subject of forms is shown without the form's name.
+            subject = ("over_route" if p.subject[0][0] == "route" else "over_nodes", *parts)
+        found |= {("plan", p.plan, subject, name, bare(value)) for name, value in p.values}
     return found
 
 

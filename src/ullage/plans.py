@@ -24,7 +24,7 @@ def plans(
     standings: Iterable[Standing],
     rules: Iterable[Rule],
 ) -> tuple[list[Plan], list[Finding]]:
-    """Every plan, by plan and subject, and what the rules said twice or of no subject.
+    """Every plan declared here, by plan and subject, and what was said twice or of no subject.
 
     A plan has the values that could be concluded: what one stands on may well be unread. The
     standings are those of the model.
@@ -33,9 +33,11 @@ def plans(
     judged = {(s.law, _parts(s.subject)): s for s in standings}
     values: dict[tuple[str, Symbol], list[tuple[str, Value]]] = defaultdict(list)
     for atom in model.atoms("plan", 4):
-        plan, about, name, symbol = atom.arguments
-        value = decode(symbol, declared[plan.name].values[name.name])
-        values[plan.name, about].append((name.name, value))
+        plan, about, word, symbol = atom.arguments
+        owner = declared.get(plan.name)
+        if owner is not None:
+            name = word.name
+            values[owner.name, about].append((name, decode(symbol, owner.values[name])))
     found: list[Plan] = []
     findings: list[Finding] = []
     for decl in declared.values():

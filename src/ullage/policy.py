@@ -21,11 +21,13 @@ from ullage.plans import chosen, plans
 from ullage.results import Bindings, Law, Plan, Plans, Standing, exact_text_of, value_order
 from ullage.rules.book import QUERY, RuleBook, from_query, load_book, query_rule
 from ullage.rules.declared import BUILTIN
+from ullage.rules.terms import Rule
 from ullage.solve import Model, solve
 from ullage.standings import standings
 from ullage.symbols import decode
 from ullage.tables import load_declarations
 from ullage.whatif import suppose
+from ullage.yamlnodes import collector_paused
 
 
 def default_folders() -> tuple[Path, Path]:
@@ -58,7 +60,7 @@ class Policy:
         self._findings = (*of_rules, *of_facts)
         self._model: Model | None = None
         self._standings: tuple[Standing, ...] | None = None
-        self._plans: tuple[Plan, ...] | None = None
+        self._plans: dict[tuple[str, ...], tuple[Plan, ...]] = {}
 
     @classmethod
     def load(
@@ -127,6 +129,7 @@ class Policy:
         if not errors_of(findings):
             try:
                 self._solved()
+                self._planned(list(self._book.plans))
             except PolicyError as error:
                 findings += error.findings
         return tuple(sorted(set(findings), key=lambda f: f.sort_key))
@@ -186,13 +189,19 @@ class Policy:
         policy = self
         if supposed.assumptions:
             policy = Policy(self._book, supposed.base, self._findings)
-        found = chosen(policy._planned(), declared, names, supposed.selected)
+        shown = [n for n in declared if not names or {n, declared[n].layout.under} & {*names}]
+        found = chosen(policy._planned(shown), declared, names, supposed.selected)
         layouts = {name: decl.layout for name, decl in declared.items()}
         return Plans(tuple(found), supposed.assumptions, layouts)
 
     def _plan_hint(self, name: str) -> str:
         flags = {flag.selects: flag.name for flag in self.declarations.flags.values()}
-        parts = {n for p in self._planned() for n, v in p.subject if exact_text_of(v) == name}
+        parts = {
+            n
+            for p in self._planned(list(self._book.plans))
+            for n, v in p.subject
+            if exact_text_of(v) == name
+        }
         for part in sorted(parts & flags.keys()):
             return f"it is a {part}: write `--{flags[part]} {name}`"
         known = self._book.plans
@@ -237,25 +246,32 @@ class Policy:
 
     def _solved(self) -> tuple[Standing, ...]:
         if self._standings is None:
-            self._conclude()
-        assert self._standings is not None
+            model = self.model()
+            with collector_paused():
+                found, findings = standings(model, self._book.laws, self._rules)
+            if findings:
+                raise PolicyError([*self._findings, *findings])
+            self._standings = tuple(found)
         return self._standings
 
-    def _planned(self) -> tuple[Plan, ...]:
-        if self._plans is None:
-            self._conclude()
-        assert self._plans is not None
-        return self._plans
+    def _planned(self, names: Sequence[str]) -> tuple[Plan, ...]:
+        """The plans of these names. Of the laws, those alone are read that judge them."""
+        key = tuple(names)
+        if key not in self._plans:
+            declared = {name: self._book.plans[name] for name in names}
+            judging = {d.law: self._book.laws[d.law] for d in declared.values() if d.law}
+            model = self.model()
+            with collector_paused():
+                found, findings = standings(model, judging, self._rules)
+                planned, more = plans(model, declared, found, self._rules)
+            if findings or more:
+                raise PolicyError([*self._findings, *findings, *more])
+            self._plans[key] = tuple(planned)
+        return self._plans[key]
 
-    def _conclude(self) -> None:
-        """Read the model once. Laws and plans are held against their declarations together."""
-        rules = [t.rule for t in self._book.rules]
-        found, findings = standings(self.model(), self._book.laws, rules)
-        planned, more = plans(self.model(), self._book.plans, found, rules)
-        if findings or more:
-            raise PolicyError([*self._findings, *findings, *more])
-        self._standings = tuple(found)
-        self._plans = tuple(planned)
+    @property
+    def _rules(self) -> list[Rule]:
+        return [t.rule for t in self._book.rules]
 
 
 def _derived(book: RuleBook) -> dict[str, Position]:

@@ -25,20 +25,28 @@ Speakers = Mapping[tuple[str, str, str], Sequence[Position]]
 def standings(
     model: Model, laws: Mapping[str, LawDecl], rules: Iterable[Rule]
 ) -> tuple[list[Standing], list[Finding]]:
-    """Every standing, by law and subject, and what the rules left unsaid or said twice."""
+    """Every standing of the laws, by law and subject, and what they left unsaid or said twice.
+
+    What the model concludes of other laws is passed over.
+    """
     says = speakers(rules)
     verdicts: dict[_Key, list[str]] = defaultdict(list)
     for atom in model.atoms("standing", 3):
         law, about, verdict = atom.arguments
-        verdicts[law.name, about].append(verdict.name)
+        if (name := law.name) in laws:
+            verdicts[name, about].append(verdict.name)
     reasons = _grouped(model, "reason", laws)
     obligations = _grouped(model, "obligation", laws)
     values: dict[_Key, list[tuple[str, Quantity]]] = defaultdict(list)
     for atom in model.atoms("value", 4):
-        law, about, name, figure = atom.arguments
-        value = decode(figure, laws[law.name].values[name.name])
+        law, about, word, figure = atom.arguments
+        decl_name = law.name
+        if decl_name not in laws:
+            continue
+        said = word.name
+        value = decode(figure, laws[decl_name].values[said])
         assert isinstance(value, Quantity)
-        values[law.name, about].append((name.name, value))
+        values[decl_name, about].append((said, value))
     result: list[Standing] = []
     findings: list[Finding] = []
     known: set[_Key] = set()
@@ -87,9 +95,11 @@ def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key,
     found: dict[_Key, list[Term]] = defaultdict(list)
     for atom in model.atoms(kind, 3):
         law, about, symbol = atom.arguments
-        decl = laws[law.name]
+        decl = laws.get(law.name)
+        if decl is None:
+            continue
         declared: TermDecl = (decl.reasons if kind == "reason" else decl.obligations)[symbol.name]
-        found[law.name, about].append(term(symbol, declared.arguments, declared.words))
+        found[decl.name, about].append(term(symbol, declared.arguments, declared.words))
     for terms in found.values():
         terms.sort(key=value_order)
     return found
@@ -186,6 +196,8 @@ def two_values(
     kind: str, decl: LawDecl | PlanDecl, parts: Subject, names: Sequence[str], says: Speakers
 ) -> list[Finding]:
     """Each value that a law or plan gives a subject twice."""
+    if len(set(names)) == len(names):
+        return []
     return [
         Finding(
             "two-values",

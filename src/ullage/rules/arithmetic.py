@@ -102,10 +102,11 @@ def _of_dimension(a: Sort, b: Sort, sign: int) -> Sort | None:
     return next((s for s in _DERIVED if s.dimension == wanted), None)
 
 
-def evaluate(
-    name: str, values: Sequence[Fraction], sorts: Sequence[Sort], sort: Sort
-) -> Fraction | None:
-    """The value of an operation in base units of its sort; None where it is undefined."""
+def evaluate(name: str, values: Sequence[Fraction], factor: Fraction | None) -> Fraction | None:
+    """The value of an operation in base units of its sort; None where it is undefined.
+
+    ``factor`` is that of ``factor``.
+    """
     a = values[0]
     match name:
         case "abs":
@@ -121,7 +122,7 @@ def evaluate(
         case "-":
             return a - values[1]
         case "*":
-            return a * values[1] * _factor(sorts, sort, 1)
+            return a * values[1] if factor is None else a * values[1] * factor
     b = values[1]
     if b == 0:
         return None
@@ -133,17 +134,19 @@ def evaluate(
         case "\\":
             return a - b * (a // b)
         case "/":
-            return a / b * _factor(sorts, sort, -1)
+            return a / b if factor is None else a / b * factor
     raise AssertionError(name)
 
 
-def _factor(sorts: Sequence[Sort], sort: Sort, sign: int) -> Fraction:
-    """What turns a product or quotient of base units into base units of the result."""
+def factor(name: str, sorts: Sequence[Sort], sort: Sort) -> Fraction | None:
+    """What turns a product or quotient of base units into base units of the result; None for 1."""
+    if name not in ("*", "/"):
+        return None
     left, right, out = _dimension(sorts[0]), _dimension(sorts[1]), _dimension(sort)
     if left is None or right is None or out is None:
-        return Fraction(1)
-    scale = left[1] * (right[1] if sign > 0 else 1 / right[1])
-    return scale / out[1]
+        return None
+    scale = left[1] * (right[1] if name == "*" else 1 / right[1]) / out[1]
+    return None if scale == 1 else scale
 
 
 def literal_sort(text: str, sorts: Mapping[str, Sort]) -> ExactSort | None:

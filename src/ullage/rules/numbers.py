@@ -39,6 +39,8 @@ FRACTIONAL = "r"
 LEVELS = 9
 """Decimal places that limbs hold."""
 
+_NOTHING = Fraction(0)
+
 FRACTION = LEVELS + 1
 """The level of a value whose decimals do not end within LEVELS places."""
 
@@ -102,9 +104,8 @@ class Shape:
         """
         if not self.holds(value):
             raise TooWide
-        nanos = Fraction(value) * BASE
-        rest = nanos.numerator // nanos.denominator
-        below = nanos - rest
+        rest, remainder = divmod(value.numerator * BASE, value.denominator)
+        below = Fraction(remainder, value.denominator) if remainder else _NOTHING
         found = []
         for _ in range(self.width - 1):
             rest, limb = divmod(rest, BASE)
@@ -167,8 +168,39 @@ def _quotient(value: int) -> Symbol:
     return Function("", [Number(sign * len(found)), Function("", found[::-1])])
 
 
+_DECIMAL_BEGINS = f"{DECIMAL}("
+_MOST_REMEMBERED = 200_000
+_known: dict[str, Fraction] = {}
+
+
 def decode(symbol: Symbol) -> Fraction:
-    """The value of an exact number's term, of any shape."""
+    """The value of an exact number's term, of any shape.
+
+    Decimals are read from the term's text, which costs one call of the solver where its parts cost
+    one each; figures recur, so values once read are remembered.
+    """
+    text = str(symbol)
+    value = _known.get(text)
+    if value is None:
+        value = _decimal(text) if text.startswith(_DECIMAL_BEGINS) else _decoded(symbol)
+        if len(_known) >= _MOST_REMEMBERED:
+            _known.clear()
+        _known[text] = value
+    return value
+
+
+def _decimal(text: str) -> Fraction:
+    """The value of ``q(h,m,n)`` or ``q(t,h,m,n)``."""
+    *high, nano = text[len(_DECIMAL_BEGINS) : -1].split(",")
+    units = 0
+    for limb in high:
+        units = units * BASE + int(limb)
+    below = int(nano)
+    return Fraction(units * BASE + below, BASE) if below else Fraction(units)
+
+
+def _decoded(symbol: Symbol) -> Fraction:
+    """The value of a term, by its parts."""
     arguments = symbol.arguments
     fractional = symbol.name == FRACTIONAL
     *high, nano = [a.number for a in (arguments[:-1] if fractional else arguments)]

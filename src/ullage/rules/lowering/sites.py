@@ -114,8 +114,7 @@ def evaluator(
             return lambda values: constant
         case Op(name=name, args=args):
             inner = [evaluator(a, arguments, typed, levels) for a in args]
-            sorts = [typed.sort(a) for a in args]
-            sort = typed.sort(term)
+            factor = arithmetic.factor(name, [typed.sort(a) for a in args], typed.sort(term))
 
             def evaluate(values: Sequence[Fraction]) -> Fraction | None:
                 found = []
@@ -124,7 +123,7 @@ def evaluator(
                     if value is None:
                         return None
                     found.append(value)
-                return arithmetic.evaluate(name, found, sorts, sort)
+                return arithmetic.evaluate(name, found, factor)
 
             return evaluate
     raise AssertionError(term)
