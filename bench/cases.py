@@ -17,16 +17,21 @@ MODELS = (
 """Names, weights and caches in bytes; four divides each need, so that a capacity just holds it."""
 
 
+def draws() -> Iterator[int]:
+    """Numbers of 44 bits without end, alike on every machine."""
+    state = 0x9E3779B97F4A7C15
+    while True:
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield state >> 20
+
+
 def systems(n: int) -> Iterator[tuple[str, int]]:
     """Names and capacities in bytes.
 
     Of every eight machines one holds a model to the byte, one lacks a byte for that, one is small
     enough for the reserve's floor, and one has whole GiB.
     """
-    state = 0x9E3779B97F4A7C15
-    for i in range(n):
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
-        drawn = state >> 20
+    for i, drawn in zip(range(n), draws(), strict=False):
         need = sum(MODELS[i // 8 % len(MODELS)][1:])
         just = max(need + RESERVE_FLOOR, need * 5 // 4)
         match i % 8:

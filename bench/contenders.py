@@ -1,67 +1,22 @@
-"""The contenders, each in a process of its own: ``contenders.py NAME N FOLDER`` prints JSON.
+"""The contenders, each in a process of its own, which prints JSON.
 
-Times are CPU seconds, which a busy machine disturbs less than wall time; ``total`` is all of a run
-but its imports and the making of its rows. ``FOLDER`` holds the facts as YAML. Phases inside ullage
-and clingo are timed by wrappers around the functions that are a phase, alike for all.
+``contenders.py NAME N FOLDER on|off`` decides N systems; ``FOLDER`` holds the facts as YAML, and
+the last word says whether the garbage collector runs.
 """
 
 from __future__ import annotations
 
 import gc
-import json
-import resource
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from cases import GIB, RESERVE_FLOOR, rows
+from clock import Clock, report
 
 RULES = Path(__file__).parent / "rules"
 BASE = 10**9
-
-
-class Clock:
-    """CPU seconds by phase, in total, and the peak memory by the end of the run."""
-
-    def __init__(self) -> None:
-        self.phases: dict[str, float] = {}
-        self.total = 0.0
-        self.peak_mib = 0.0
-        self._within = False
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Count the block's time to a phase, unless it is part of another."""
-        if self._within:
-            yield
-            return
-        self._within = True
-        start = time.process_time()
-        yield
-        self.phases[name] = self.phases.get(name, 0.0) + time.process_time() - start
-        self._within = False
-
-    @contextmanager
-    def run(self) -> Iterator[None]:
-        """Count the block's time to the total, and note the peak memory of the process by then."""
-        start = time.process_time()
-        yield
-        self.total += time.process_time() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self.peak_mib = peak / (1024 * 1024 if sys.platform == "darwin" else 1024)
-
-    def wrap(self, owner: object, name: str, phase: str) -> None:
-        """Count every call of a module's or class's function to a phase."""
-        function: Callable[..., object] = getattr(owner, name)
-
-        def timed(*args: object, **named: object) -> object:
-            with self.phase(phase):
-                return function(*args, **named)
-
-        setattr(owner, name, timed)
 
 
 def python(n: int, folder: Path, clock: Clock) -> int:
@@ -144,22 +99,8 @@ def _hand(program: str) -> Callable[[int, Path, Clock], int]:
 def _ullage(source: str) -> Callable[[int, Path, Clock], int]:
     def run(n: int, folder: Path, clock: Clock) -> int:
         with clock.phase("import"):
-            import clingo
-
             import ullage.policy
-            import ullage.solve
-        for owner, name, phase in (
-            (ullage.policy, "load_declarations", "rules"),
-            (ullage.policy, "load_book", "rules"),
-            (ullage.solve, "lower", "rules"),
-            (ullage.policy, "load_facts", "facts"),
-            (ullage.solve, "fact_levels", "encode"),
-            (ullage.solve, "fact_lines", "encode"),
-            (clingo.Control, "add", "add"),
-            (clingo.Control, "ground", "ground"),
-            (clingo.Control, "solve", "solve"),
-        ):
-            clock.wrap(owner, name, phase)
+        clock.wrap_ullage()
         given = rows(n) if source == "rows" else None
         with clock.run():
             if given is None:
@@ -217,14 +158,8 @@ CONTENDERS: dict[str, Callable[[int, Path, Clock], int]] = {
 def main() -> None:
     """Run one contender and print what it took."""
     name, n, folder, collector = sys.argv[1:]
-    if collector == "off":
-        gc.disable()
-    clock = Clock()
-    fits = CONTENDERS[name](int(n), Path(folder), clock)
-    clock.phases["total"] = clock.total
-    inside = sum(s for p, s in clock.phases.items() if p not in ("total", "import"))
-    clock.phases["other"] = clock.total - inside
-    print(json.dumps({"fits": fits, "peak_mib": clock.peak_mib, "seconds": clock.phases}))
+    contender = CONTENDERS[name]
+    report(lambda clock: {"fits": contender(int(n), Path(folder), clock)}, collector)
 
 
 if __name__ == "__main__":

@@ -147,3 +147,22 @@ def test_decimals_are_exact(value: object) -> None:
 def test_any_text_reads_or_is_refused(text: str, sort: Sort) -> None:
     with contextlib.suppress(ScalarError):
         parse_scalar(text, sort)
+
+
+@given(
+    st.integers(-(10**22), 10**22),
+    st.sampled_from([1, 2, 5, 200, 400, 1000, 1024, 3, 7, 10**9]),
+    st.sampled_from([BYTES, BYTES_PER_SECOND, BITS_PER_SECOND, MILLISECONDS]),
+)
+def test_a_display_is_the_value_rounded_to_two_decimals_of_its_unit(
+    number: int, below: int, sort: ExactSort
+) -> None:
+    """Held against ``Fraction.__round__``, which rounds halves to the even one, too."""
+    value = Fraction(number, below)
+    shown, _, unit = display(value, sort).rpartition(" ")
+    size = sort.units[unit]
+    assert abs(value) >= size or unit in ("B", "B/s", "bit/s", "ms")
+    if round(value / size, 2) or not value:
+        assert Fraction(shown) == round(value / size, 2)
+    else:
+        assert Fraction(shown) == value / size

@@ -373,32 +373,40 @@ def display(value: Fraction, sort: Sort) -> str:
     if ladder is None:
         base = next((u for u, size in sort.units.items() if size == 1), sort.name)
         return f"{exact_text(value)} {base}"
-    for unit in ladder:
-        if abs(value) >= sort.units[unit] or unit == ladder[-1]:
-            return f"{_two_decimals(value / sort.units[unit])} {unit}"
-    raise AssertionError("a ladder is never empty")
+    over, below = abs(value.numerator), value.denominator
+    for unit, size in ladder:
+        if over >= size * below:
+            return f"{_two_decimals(value, size)} {unit}"
+    return f"{_two_decimals(value, ladder[-1][1])} {ladder[-1][0]}"
 
 
-_LADDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_LADDERS: Mapping[str, tuple[tuple[str, int], ...]] = MappingProxyType(
     {
-        "bytes": ("GiB", "MiB", "KiB", "B"),
-        "bytes_per_second": ("GB/s", "MB/s", "kB/s", "B/s"),
-        "bits_per_second": ("Gbit/s", "Mbit/s", "kbit/s", "bit/s"),
-        "milliseconds": ("ms",),
+        sort.name: tuple((unit, int(sort.units[unit])) for unit in units)
+        for sort, units in (
+            (BYTES, ("GiB", "MiB", "KiB", "B")),
+            (BYTES_PER_SECOND, ("GB/s", "MB/s", "kB/s", "B/s")),
+            (BITS_PER_SECOND, ("Gbit/s", "Mbit/s", "kbit/s", "bit/s")),
+            (MILLISECONDS, ("ms",)),
+        )
     }
 )
+"""The units of a display, from the largest down, with their sizes, which are whole."""
 
 
-def _two_decimals(value: Fraction) -> str:
-    hundredths = round(value * 100)
-    if hundredths == 0 and value != 0:
+def _two_decimals(value: Fraction, size: int) -> str:
+    """A value in units of a size, to two decimals, halves to the even one."""
+    over, below = value.numerator * 100, value.denominator * size
+    hundredths, rest = divmod(over, below)
+    if 2 * rest > below or (2 * rest == below and hundredths % 2):
+        hundredths += 1
+    if hundredths == 0 and over:
         # A figure that is not nothing must not read as nothing.
-        return exact_text(value)
-    if hundredths == value * 100 and hundredths % 100 == 0:
+        return exact_text(value / size)
+    if rest == 0 and hundredths % 100 == 0:
         return str(hundredths // 100)
-    sign = "-" if hundredths < 0 else ""
     whole, part = divmod(abs(hundredths), 100)
-    return f"{sign}{whole}.{part:02d}"
+    return f"{'-' if hundredths < 0 else ''}{whole}.{part:02d}"
 
 
 def _example(sort: ExactSort) -> str:
