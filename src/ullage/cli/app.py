@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ullage import __version__
-from ullage.cli import check, plan, query, standings
+from ullage.cli import check, import_, plan, query, standings
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import say, write, write_invalid
 from ullage.cli.parser import VerbParser
@@ -39,8 +39,12 @@ VERBS: Mapping[str, Verb] = {
     "standings": standings,
     "plan": plan,
     "query": query,
+    "import": import_,
 }
 """The verbs by name, in the order of the help text."""
+
+WITHOUT_POLICY = frozenset({"import"})
+"""The verbs that read no policy, and take none of its flags."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,7 +80,7 @@ def _run(words: Sequence[str]) -> ExitCode:
     if first not in VERBS:
         raise _no_verb(first)
     verb = VERBS[first]
-    parser = VerbParser(first, verb.SUMMARY)
+    parser = VerbParser(first, verb.SUMMARY, reads_policy=first not in WITHOUT_POLICY)
     verb.arguments(parser)
     args = parser.read(words[1:])
     try:

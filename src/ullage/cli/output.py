@@ -14,6 +14,7 @@ from ullage.findings import Finding, UsageError
 from ullage.render import FORMATS, Renderer, View
 from ullage.render.text import one_line
 from ullage.terminal import encodes, wants_colour
+from ullage.textfiles import write_whole
 
 
 def renderer(name: str, stream: TextIO | None, *, values: bool = False) -> Renderer:
@@ -65,29 +66,15 @@ def write_program(text: str) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write a file whole or not at all. Raises UsageError where that fails."""
     try:
-        if path.exists():
-            stream = _own_stream(path)
-            if stream is not None:
-                write(text, stream)
-                return
-            if not path.is_file():
-                # A device or a pipe must be written to, never replaced.
-                path.write_text(text, encoding="utf-8")
-                return
-        target = path.resolve()
-        draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            draft.write_text(text, encoding="utf-8")
-            if target.exists():
-                draft.chmod(target.stat().st_mode & 0o7777)
-            draft.replace(target)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
+        stream = _own_stream(path) if path.exists() else None
     except (OSError, RuntimeError) as error:
         # A circle of links is a RuntimeError.
         said = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot write `{path}`: {said}") from error
+    if stream is not None:
+        write(text, stream)
+    else:
+        write_whole(path, text)
 
 
 def _own_stream(path: Path) -> TextIO | None:

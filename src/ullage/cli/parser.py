@@ -19,8 +19,8 @@ FAIL_ON = (StandingClass.REFUSED.value, StandingClass.UNESTABLISHED.value)
 class VerbParser(argparse.ArgumentParser):
     """The parser of one verb. Raises UsageError, where argparse would print and exit with 2."""
 
-    def __init__(self, verb: str, summary: str) -> None:
-        """A parser with the flags that all verbs share."""
+    def __init__(self, verb: str, summary: str, *, reads_policy: bool = True) -> None:
+        """A parser with the flags that all verbs share, or all verbs that read a policy."""
         super().__init__(
             prog=f"ullage {verb}",
             description=f"{summary[0].upper()}{summary[1:]}.",
@@ -30,40 +30,13 @@ class VerbParser(argparse.ArgumentParser):
         self._words: Sequence[str] = ()
         self.set_defaults(format="human")
         self.add_argument(
-            "--rules",
-            action="append",
-            type=_folder,
-            metavar="DIR",
-            help="a folder of rules; repeatable (default: ./rules and ./facts where both exist, "
-            "else the policy that comes with ullage)",
-        )
-        self.add_argument(
-            "--facts",
-            action="append",
-            type=_folder,
-            metavar="DIR",
-            help="a folder of facts; likewise",
-        )
-        self.add_argument(
-            "--override",
-            action="store_true",
-            help="let a row of a later folder replace one of an equal key",
-        )
-        self.add_argument(
             "--format",
             type=one_of("--format", FORMATS),
             metavar="|".join(FORMATS),
             help="what to print (default: human)",
         )
-        self.add_argument(
-            "--fail-on",
-            action="append",
-            type=one_of("--fail-on", FAIL_ON),
-            default=[],
-            metavar="|".join(FAIL_ON),
-            help="exit with 2 where a standing is refused, with 4 where one is unestablished; "
-            "repeatable",
-        )
+        if reads_policy:
+            self._add_policy()
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The values of the words after the verb. Raises UsageError.
@@ -87,6 +60,37 @@ class VerbParser(argparse.ArgumentParser):
         if unknown:
             raise UsageError(f"`{self.prog}` does not take `{unknown[0]}`", self._see())
         return args
+
+    def _add_policy(self) -> None:
+        self.add_argument(
+            "--rules",
+            action="append",
+            type=_folder,
+            metavar="DIR",
+            help="a folder of rules; repeatable (default: ./rules and ./facts where both exist, "
+            "else the policy that comes with ullage)",
+        )
+        self.add_argument(
+            "--facts",
+            action="append",
+            type=_folder,
+            metavar="DIR",
+            help="a folder of facts; likewise",
+        )
+        self.add_argument(
+            "--override",
+            action="store_true",
+            help="let a row of a later folder replace one of an equal key",
+        )
+        self.add_argument(
+            "--fail-on",
+            action="append",
+            type=one_of("--fail-on", FAIL_ON),
+            default=[],
+            metavar="|".join(FAIL_ON),
+            help="exit with 2 where a standing is refused, with 4 where one is unestablished; "
+            "repeatable",
+        )
 
     def _apart(self, words: Sequence[str]) -> tuple[list[str], dict[str, str | None]]:
         """The words without the options that are not the verb's own; and those, with values."""
