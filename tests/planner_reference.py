@@ -223,9 +223,10 @@ def kv_plan(
     )
     kv = kv_bytes(components, context, settings.concurrency, dtype, layout, windows)
     if kv is None:
-        return {}
+        return {"format_serves": False}
     per_token, per_sequence = kv_parts(components, context, dtype, layout, windows)
     return {
+        "format_serves": True,
         "kv": kv,
         "kv_bytes_per_token": per_token,
         "kv_bytes_per_sequence": per_sequence,

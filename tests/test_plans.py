@@ -649,3 +649,37 @@ def test_findings_are_those_of_the_flag_alone(
     assert out.startswith("<--spare>:1:1: error[not-a-quantity]: ")
     assert out.count("\n") == 1
     assert sorted(p.name for p in folder.rglob("*.yaml")) == ["0.yaml", "a.yaml"]
+
+
+HOSTILE = [
+    'a","b',
+    'x",note,"y")',
+    "plan(shelf,q(1,2,3))",
+    "back\\slash\\",
+    'quote"',
+    "two\nlines",
+    "\\n no line",
+    ",label,5)",
+    "r(0,0,1,0)",
+    "ü — 漢",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_and_texts_come_out_as_they_went_in(tmp_path: Path, name: str) -> None:
+    rows: Rows = {
+        "shelf": [{"shelf": name, "size": "1 GiB"}],
+        "box": [{"shelf": name, "box": name, "size": "2 B"}],
+        "rule": [{"rule": "main", "spare": "1/3", "label": name}],
+    }
+    plans = load(tmp_path, rows=rows).plan("shelf")
+    (shelf,) = (p for p in plans if p.plan == "shelf")
+    assert shelf.subject == (("who", name),)
+    assert shelf.value_map["note"] == name
+    # Two thirds of a GiB, which is no decimal.
+    assert text_of(shelf, "room") == "2147483648/3"
+    (box,) = (p for p in plans if p.plan == "box")
+    assert box.subject == (("shelf", name), ("box", name))
+    assert text_of(box, "size") == "2"
+    assert shelf.standing is not None
+    assert shelf.standing.subject == (("shelf", name),)

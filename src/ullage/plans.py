@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from clingo.symbol import Symbol
-
 from ullage.findings import Finding, UsageError, listed, similar
 from ullage.results import Plan, Standing, Value, exact_text_of
 from ullage.rules.declared import PlanDecl
 from ullage.rules.terms import Rule
 from ullage.solve import Model
 from ullage.standings import no_subject, speakers, two_values
-from ullage.symbols import Subject, decode, subject, subjects
+from ullage.symbols import Subject, decode_text, said, subject_of, subjects
 
 _MOST_NAMED = 12
 
@@ -31,26 +29,24 @@ def plans(
     """
     says = speakers(rules)
     judged = {(s.law, _parts(s.subject)): s for s in standings}
-    values: dict[tuple[str, Symbol], list[tuple[str, Value]]] = defaultdict(list)
-    for atom in model.atoms("plan", 4):
-        plan, about, word, symbol = atom.arguments
-        owner = declared.get(plan.name)
-        if owner is not None:
-            name = word.name
-            values[owner.name, about].append((name, decode(symbol, owner.values[name])))
+    values: dict[tuple[str, str], list[tuple[str, Value]]] = defaultdict(list)
+    for owner, about, name, value in said(model.texts("plan", 4)):
+        if owner in declared:
+            sort = declared[owner].values[name]
+            values[owner, about].append((name, decode_text(value, sort)))
     found: list[Plan] = []
     findings: list[Finding] = []
     for decl in declared.values():
         order = {name: place for place, name in enumerate(decl.values)}
-        for parts, symbol in subjects(model, decl):
-            own = values.pop((decl.name, symbol), [])
+        for parts, text in subjects(model, decl):
+            own = values.pop((decl.name, text), [])
             findings += two_values("plan", decl, parts, [n for n, _ in own], says)
             standing = judged.get((decl.law, _parts(parts)))
             own.sort(key=lambda v: order[v[0]])
             found.append(Plan(decl.name, parts, tuple(own), standing))
     findings += [
-        no_subject("plan", declared[name], subject(symbol, declared[name]))
-        for name, symbol in values
+        no_subject("plan", declared[name], subject_of(text, declared[name]))
+        for name, text in values
     ]
     return found, findings
 

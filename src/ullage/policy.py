@@ -127,11 +127,11 @@ class Policy:
         """Every finding of declarations, rules and facts, and of the standings where sound."""
         findings = list(self._findings)
         if not errors_of(findings):
-            try:
-                self._solved()
-                self._planned(list(self._book.plans))
-            except PolicyError as error:
-                findings += error.findings
+            for conclude in (self._solved, lambda: self._planned(list(self._book.plans))):
+                try:
+                    conclude()
+                except PolicyError as error:
+                    findings += error.findings
         return tuple(sorted(set(findings), key=lambda f: f.sort_key))
 
     def standings(

@@ -6,16 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from clingo.symbol import Symbol
-
 from ullage.findings import Finding, Position
 from ullage.results import Quantity, Standing, StandingClass, Term, value_order, value_text
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl, TermDecl
 from ullage.rules.terms import Fun, Rule
 from ullage.solve import Model
-from ullage.symbols import PLACE, Subject, decode, subject, subject_shown, subjects, term
+from ullage.symbols import (
+    PLACE,
+    Subject,
+    decode_text,
+    said,
+    subject_of,
+    subject_shown,
+    subjects,
+    term,
+)
 
-_Key = tuple[str, Symbol]
+_Key = tuple[str, str]
 """A law's name and a subject, as rules write it."""
 
 Speakers = Mapping[tuple[str, str, str], Sequence[Position]]
@@ -34,25 +41,21 @@ def standings(
     for atom in model.atoms("standing", 3):
         law, about, verdict = atom.arguments
         if (name := law.name) in laws:
-            verdicts[name, about].append(verdict.name)
+            verdicts[name, str(about)].append(verdict.name)
     reasons = _grouped(model, "reason", laws)
     obligations = _grouped(model, "obligation", laws)
     values: dict[_Key, list[tuple[str, Quantity]]] = defaultdict(list)
-    for atom in model.atoms("value", 4):
-        law, about, word, figure = atom.arguments
-        decl_name = law.name
-        if decl_name not in laws:
-            continue
-        said = word.name
-        value = decode(figure, laws[decl_name].values[said])
-        assert isinstance(value, Quantity)
-        values[decl_name, about].append((said, value))
+    for owner, subject_text, word, figure in said(model.texts("value", 4)):
+        if owner in laws:
+            value = decode_text(figure, laws[owner].values[word])
+            assert isinstance(value, Quantity)
+            values[owner, subject_text].append((word, value))
     result: list[Standing] = []
     findings: list[Finding] = []
     known: set[_Key] = set()
     for decl in laws.values():
-        for parts, symbol in subjects(model, decl):
-            key = (decl.name, symbol)
+        for parts, text in subjects(model, decl):
+            key = (decl.name, text)
             known.add(key)
             if len(verdicts[key]) != 1:
                 findings.append(_not_one(decl, parts, verdicts[key], says))
@@ -74,7 +77,7 @@ def standings(
         for key in atoms:
             if key not in known:
                 decl = laws[key[0]]
-                findings.append(no_subject(kind, decl, subject(key[1], decl)))
+                findings.append(no_subject(kind, decl, subject_of(key[1], decl)))
     return result, findings
 
 
@@ -99,7 +102,7 @@ def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key,
         if decl is None:
             continue
         declared: TermDecl = (decl.reasons if kind == "reason" else decl.obligations)[symbol.name]
-        found[decl.name, about].append(term(symbol, declared.arguments, declared.words))
+        found[decl.name, str(about)].append(term(symbol, declared.arguments, declared.words))
     for terms in found.values():
         terms.sort(key=value_order)
     return found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
+from clingo import parse_term
 from clingo.symbol import Symbol, Tuple_
 
 from ullage.results import Quantity, Term, Value, value_order, value_text
@@ -56,8 +57,39 @@ def term(symbol: Symbol, arguments: Sequence[tuple[str, Sort]], words: str) -> T
     return Term(symbol.name, tuple((snake(n), v) for n, v in values.items()), filled)
 
 
-def subjects(model: Model, owner: LawDecl | PlanDecl) -> list[tuple[Subject, Symbol]]:
-    """The subjects of a law or plan, in order, each with the symbol by which rules write it."""
+_SAYS = re.compile(
+    r"\w+\((\w+),(.*),([a-z]\w*),"
+    r'(q\([-\d,]+\)|-?\d+|[a-z]\w*|"(?:[^"\\]|\\.)*"|r\(.*\))\)',
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(.)")
+
+
+def said(texts: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
+    """What atoms of ``value`` or ``plan`` say: owner, subject, name and value, each written out."""
+    for text in texts:
+        match = _SAYS.fullmatch(text)
+        assert match is not None, text
+        owner, about, name, value = match.groups()
+        yield owner, about, name, value
+
+
+def decode_text(text: str, sort: Sort) -> str | bool | Quantity:
+    """A value of a sort of single values, written out."""
+    match sort:
+        case ExactSort():
+            return Quantity(numbers.decode_text(text), sort)
+        case CountSort():
+            return Quantity(Fraction(text), sort)
+        case BoolSort():
+            return text == "true"
+        case ClosedSort():
+            return text
+    return _ESCAPE.sub(lambda m: "\n" if m[1] == "n" else m[1], text[1:-1])
+
+
+def subjects(model: Model, owner: LawDecl | PlanDecl) -> list[tuple[Subject, str]]:
+    """The subjects of a law or plan, in order, each also as rules write it."""
     atoms = model.atoms(owner.collects, len(owner.arguments))
     # As rules write it: the one argument, or the tuple of them.
     symbols = [a.arguments[0] if len(a.arguments) == 1 else Tuple_(a.arguments) for a in atoms]
@@ -65,7 +97,12 @@ def subjects(model: Model, owner: LawDecl | PlanDecl) -> list[tuple[Subject, Sym
     forms = len(owner.arguments) == 1 and isinstance(owner.arguments[0][1], FormsSort)
     # Parts of unlike forms may not compare, so the form's name goes first.
     found.sort(key=lambda s: (s[1].name if forms else "", value_order(tuple(v for _, v in s[0]))))
-    return found
+    return [(parts, str(symbol)) for parts, symbol in found]
+
+
+def subject_of(text: str, owner: LawDecl | PlanDecl) -> Subject:
+    """The parts of a subject that is written out."""
+    return subject(parse_term(text), owner)
 
 
 def subject(symbol: Symbol, owner: LawDecl | PlanDecl) -> Subject:

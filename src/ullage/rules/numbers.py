@@ -24,6 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from clingo import parse_term
 from clingo.symbol import Function, Infimum, Number, Supremum, Symbol, SymbolType
 
 from ullage.sorts import COUNT_RANGE, RANGE
@@ -174,15 +175,19 @@ _known: dict[str, Fraction] = {}
 
 
 def decode(symbol: Symbol) -> Fraction:
-    """The value of an exact number's term, of any shape.
+    """The value of an exact number's term, of any shape."""
+    return decode_text(str(symbol))
 
-    Decimals are read from the term's text, which costs one call of the solver where its parts cost
-    one each; figures recur, so values once read are remembered.
+
+def decode_text(text: str) -> Fraction:
+    """The value of an exact number's term, written out.
+
+    A term's text costs one call of the solver, where its parts cost one each; figures recur, so
+    values once read are remembered.
     """
-    text = str(symbol)
     value = _known.get(text)
     if value is None:
-        value = _decimal(text) if text.startswith(_DECIMAL_BEGINS) else _decoded(symbol)
+        value = _decimal(text) if text.startswith(_DECIMAL_BEGINS) else _decoded(parse_term(text))
         if len(_known) >= _MOST_REMEMBERED:
             _known.clear()
         _known[text] = value
