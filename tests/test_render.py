@@ -462,4 +462,4 @@ def test_a_bar_is_full_only_where_its_parts_are_the_whole(
     told = tuple((n, Quantity(Fraction(v), BYTES)) for n, v in values.items())
     plan = Plan("room", (("host", "x"),), told)
     text = FORMATS["human"](View(unicode=False)).plans(Plans((plan,), (), {"room": layout}))
-    assert f"  a, b of whole  {bar}\n\n  a note\n" in text
+    assert f"  # a, = b of whole  {bar}\n\n  a note\n" in text

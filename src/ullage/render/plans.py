@@ -44,6 +44,11 @@ class PlanBlocks:
         self._said = said
         self._head = head
 
+    @property
+    def _fills(self) -> str:
+        """What fills the parts of a bar, one after the other."""
+        return "█▓▒■◆▪" if self._view.unicode else "#=%*+~"
+
     def text(self, plans: Plans) -> str:
         """What was supposed, then the blocks in the order of the plans."""
         if not plans.plans:
@@ -119,7 +124,7 @@ class PlanBlocks:
             cells = [_aligned(told.get(c), sizes[c]) for c in columns]
             grid.append([value_text(dict(plan.subject)[name]), *cells])
         if layout.bar is not None:
-            grid[0].append(_words_of(layout.bar, layout))
+            grid[0].append(_words_of(layout.bar, layout, self._fills))
             bar = layout.bar
             most = max(max(_figure(p, bar.whole), _drawn(p, bar)) for p in rows)
             for line, plan in zip(grid[1:], rows, strict=True):
@@ -134,14 +139,14 @@ class PlanBlocks:
         if not {*bar.parts, bar.whole} <= plan.value_map.keys():
             return []
         most = max(_drawn(plan, bar), _figure(plan, bar.whole))
-        return [f"  {_words_of(bar, layout)}  {self._bar(plan, bar, most)}"]
+        return [f"  {_words_of(bar, layout, self._fills)}  {self._bar(plan, bar, most)}"]
 
     def _bar(self, plan: Plan, bar: Bar, most: Fraction) -> str:
         """Each part filled in its own way, the rest of the whole light, and what is over marked."""
         whole = _figure(plan, bar.whole)
         if most <= 0 or bar.whole not in plan.value_map:
             return ""
-        fills, light, over = ("█▓▒■◆▪", "░", "!") if self._view.unicode else ("#=%*+~", ".", "!")
+        fills, light, over = self._fills, "░" if self._view.unicode else ".", "!"
         drawn, cells, full = Fraction(0), "", int(_BAR_WIDTH * whole / most)
         if _drawn(plan, bar) > whole:
             # However little is over, it shows.
@@ -223,6 +228,9 @@ def _drawn(plan: Plan, bar: Bar) -> Fraction:
     return sum((_figure(plan, part) for part in bar.parts), Fraction(0))
 
 
-def _words_of(bar: Bar, layout: PlanLayout) -> str:
+def _words_of(bar: Bar, layout: PlanLayout, fills: str) -> str:
+    """What a bar shows; of several parts each with the character that fills it."""
     *parts, whole = (layout.words[n] or n for n in (*bar.parts, bar.whole))
+    if len(parts) > 1:
+        parts = [f"{fills[i % len(fills)]} {part}" for i, part in enumerate(parts)]
     return f"{', '.join(parts)} of {whole}"
