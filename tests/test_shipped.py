@@ -360,3 +360,76 @@ def test_the_largest_figures_stay_in_range(capsys: pytest.CaptureFixture[str]) -
     assert figures(found["llama-3.3-70b"], "kv") == [str(80 * 2048 * 4 * 10**14)]
     assert plan(capsys, "topology", *most, "--imbalance", "100")
     assert plan(capsys, "topology", "--tier", "8589934593 B")
+
+
+def test_an_offload_on_one_pool_wins_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    tiers = plan(capsys, "arm_tier")
+    for arm in ("worked-gb10-gpt-oss", "worked-gb10-llama-70b"):
+        still, moved = (figures(tiers[f"{a}/one_pool"], "used") for a in (arm, f"{arm}-uva"))
+        assert still == moved
+    arms = plan(capsys, "arm")
+    assert figures(arms["worked-gb10-llama-70b"], "host_bytes") == ["0"]
+    assert int(figures(arms["worked-gb10-llama-70b-uva"], "host_bytes")[0]) > 0
+
+
+def test_a_superchip_moves_the_same_across_its_link(capsys: pytest.CaptureFixture[str]) -> None:
+    arms, tiers = plan(capsys, "arm"), plan(capsys, "arm_tier")
+    moved = arms["worked-gh200-llama-70b"]
+    assert figures(moved, "link_per_direction") == ["450000000000"]
+    assert moved["judged"]["values"]["link_per_direction"]["display"] == "450 GB/s"
+    (host,) = figures(moved, "host_bytes")
+    (device,) = figures(tiers["worked-gh200-llama-70b/direct"], "weights")
+    assert figures(tiers["worked-gh200-llama-70b/coherent_link"], "used") == [host]
+    assert int(host) + int(device) == 141107412992
+    none = tiers["worked-gh200-llama-70b-none/direct"]
+    assert figures(none, "weights") == ["141107412992"]
+
+
+# The bytes of each model's parameters, as its makers' figures have them: main, and with the block
+# for speculation.
+WEIGHTS = {
+    "glm-5.2-fp8": (745584430656, 755617062592),
+    "deepseek-v3-fp8": (673150552416, 688574778944),
+    "qwen3-235b-a22b-fp8": (236445455360, 236445455360),
+    "gpt-oss-120b": (65248815744, 65248815744),
+    "llama-3.3-70b-bf16": (141107412992, 141107412992),
+}
+
+
+def test_parameters_add_up_to_the_figures_of_their_models() -> None:
+    facts = Policy.load(RULES, Path(RULES).parent / "facts").facts
+    depth: dict[Any, Any] = {
+        r.key[0]: r.cells["num_hidden_layers"].value for r in facts.rows["architecture"]
+    }
+    shape: dict[Any, Any] = {
+        r.key[0]: r.cells["architecture"].value for r in facts.rows["artifact"]
+    }
+    base: Counter[Any] = Counter()
+    whole: Counter[Any] = Counter()
+    for row in facts.rows["parameter"]:
+        artifact, layer, _ = row.key
+        size: Any = row.cells["bytes"].value
+        whole[artifact] += size
+        if layer < depth[shape[artifact]]:
+            base[artifact] += size
+    for row in facts.rows["outer_parameter"]:
+        size = row.cells["bytes"].value
+        base[row.key[0]] += size
+        whole[row.key[0]] += size
+    assert {a: (base[a], whole[a]) for a in whole} == WEIGHTS
+
+
+def test_every_verdict_of_the_fit_is_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    laws = {
+        "arm_memory_fit": {"fits", "refused", "unestablished"},
+        "checkpoint_tier_split": {"established", "refused", "unestablished"},
+        "offload_effective": {"no_offload", "effective", "ignored", "unestablished"},
+        "prefetch_sound": {"no_prefetch", "sound", "refused", "unestablished"},
+        # `parted` needs a backend whose scales are per tensor, which no row of the catalog tells.
+        "uva_residency": {"host", "device", "unknown"},
+    }
+    assert main(["standings", *laws, "--format", "json"]) == ExitCode.FINE
+    found: dict[str, set[str]] = {}
+    for s in json.loads(capsys.readouterr().out)["standings"]:
+        found.setdefault(s["law"], set()).add(s["verdict"])
+    assert found == laws
