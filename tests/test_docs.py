@@ -108,7 +108,7 @@ def test_examples_print_what_the_page_says(name: str, ran: Ran) -> None:
 
 
 def test_the_guide_and_the_reference_of_verbs_run() -> None:
-    pages = {"guide", "planning", "language", "facts", "cli", "api", "policy"}
+    pages = {"guide", "fit", "planning", "language", "facts", "import", "cli", "api", "policy"}
     assert {"../README.md", *(f"{page}.md" for page in pages)} <= set(RUN)
     assert PAGES["guide.md"].start == "empty"
 
@@ -137,12 +137,32 @@ def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:
     assert generate.record(page, outcome).split("\n")[3] == "0"
 
 
+def test_what_a_slow_run_says_of_itself_is_no_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = "ullage: reading facts… 2.0 s\nullage: grounding... 12.3 s\nullage: error: no\n1 row\n"
+    monkeypatch.setattr(generate, "run_command", lambda _: (printed, 0))
+    assert generate.run_console(["$ ullage check"]) == [
+        "$ ullage check",
+        "ullage: error: no",
+        "1 row",
+    ]
+
+
 def test_a_diff_that_does_not_fit_is_found(tmp_path: Path) -> None:
     lines = ("--- facts/machines.yaml", "+++ facts/machines.yaml", "@@", "-    state: up")
     block = generate.Block("diff", "facts/machines.yaml", "", 1, lines)
     page = generate.Page(DOCS / "made-up.md", "small", (), (block,))
     with pytest.raises(generate.DocsError, match="do not stand once"):
         generate.run_page(page, tmp_path)
+
+
+def test_the_policy_page_names_whatever_the_policy_concludes() -> None:
+    text = (DOCS / "policy.md").read_text("utf-8")
+    book = generate.Policy.load().book
+    names = {*book.laws, *book.plans}
+    names |= {n for law in book.laws.values() for n in law.reasons}
+    assert sorted(n for n in names if not re.search(rf"`{n}\b", text)) == []
+    shown = "\n".join(line for line in text.split("\n") if line.startswith("| "))
+    assert sorted(n for n in (*book.laws, *book.plans) if f"`{n}`" not in shown) == []
 
 
 # Error pages.
@@ -194,8 +214,11 @@ def codes_of_the_source() -> set[str]:
 
 
 def _reports(call: ast.Call) -> bool:
+    """Whether a call reports a finding; a lookup of a field by its name is ``find``, too."""
     name = getattr(call.func, "id", None) or getattr(call.func, "attr", "")
-    return name in {"Finding", "ScalarError", "find", "report", "_report"}
+    if name == "find":
+        return len(call.args) > 1
+    return name in {"Finding", "ScalarError", "report", "_report"}
 
 
 def _words(node: ast.expr) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from ullage.sorts import ExactSort, Sort, display, exact_text
+from ullage.sorts import ExactSort, ScalarError, Sort, display, exact_text, parse_exact
 
 
 class StandingClass(StrEnum):
@@ -41,6 +41,16 @@ class Quantity:
     def display(self) -> str:
         """A short form for people, such as ``196.58 GiB``."""
         return display(self.value, self.sort)
+
+    @property
+    def displayed_whole(self) -> bool:
+        """Whether the display is the exact figure, and not a rounded one."""
+        if not isinstance(self.sort, ExactSort):
+            return True
+        try:
+            return parse_exact(self.display, self.sort) == self.value
+        except ScalarError:
+            return True
 
     @property
     def exact(self) -> bool:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from clingo import parse_term
 from clingo.symbol import Symbol, Tuple_
 
-from ullage.results import Quantity, Term, Value, value_order, value_text
+from ullage.results import Quantity, Term, Value, exact_text_of, value_order, value_text
 from ullage.rules import numbers
 from ullage.rules.declared import LawDecl, PlanDecl, snake
 from ullage.solve import Model
@@ -53,8 +53,15 @@ def term(symbol: Symbol, arguments: Sequence[tuple[str, Sort]], words: str) -> T
     values = {
         name: decode(s, sort) for s, (name, sort) in zip(symbol.arguments, arguments, strict=True)
     }
-    filled = PLACE.sub(lambda m: value_text(values[m.group(1)]), words)
+    filled = PLACE.sub(lambda m: _told(values[m.group(1)]), words)
     return Term(symbol.name, tuple((snake(n), v) for n, v in values.items()), filled)
+
+
+def _told(value: Value) -> str:
+    """A value as words tell it: a display that rounds has the exact figure beside it."""
+    if isinstance(value, Quantity) and not value.displayed_whole:
+        return f"{value.display} ({exact_text_of(value)})"
+    return value_text(value)
 
 
 _SAYS = re.compile(

@@ -21,7 +21,7 @@ from ullage.results import (
     value_order,
     value_text,
 )
-from ullage.sorts import BYTES, ExactSort, ScalarError, parse_exact
+from ullage.sorts import BYTES, ExactSort
 
 _BAR_WIDTH = 30
 
@@ -196,10 +196,7 @@ def _says_all(value: Quantity) -> bool:
         return True
     if value.sort == BYTES and not value.display.endswith(" B"):
         return False
-    try:
-        return parse_exact(value.display, value.sort) == value.value
-    except ScalarError:
-        return True
+    return value.displayed_whole
 
 
 def _widths(values: Iterable[Value | None]) -> tuple[int, int]:
