@@ -108,7 +108,8 @@ class Host:
     def parted(self) -> bool:
         """Whether the GPU has memory of its own: by the catalog, by word, or by a reading of it."""
         told = self.shape is not None or self.node.unified is False
-        return not self.one_pool and (told or bool(self.node.readings))
+        read = bool(self.node.readings) or (self.node.gpu_memory or 0) > 0
+        return not self.one_pool and (told or read)
 
     @property
     def beside(self) -> str:
@@ -239,6 +240,12 @@ def told_whole(checkpoint: Checkpoint) -> bool:
     return bool(checkpoint.outer) and layers_told(checkpoint)
 
 
+def matches_nothing(checkpoint: Checkpoint, arm: Arm) -> bool:
+    """Whether no parameter is admitted. One of a layer that nobody told may well be."""
+    admitted = (keeps(p.name, arm.offload_params) for p in decoder(checkpoint))
+    return layers_told(checkpoint) and not any(admitted)
+
+
 def out_of_range(arm: Arm) -> bool:
     """Whether a group moves none of its layers, or more than it has, as far as that is told."""
     number, size = arm.num_in_group, arm.group_size
@@ -282,7 +289,7 @@ def checkpoint_tier_split(checkpoint: Checkpoint, arm: Arm, release: Release) ->
         # Without a split nothing is known to be moved, whatever the figures of the arm say.
         obligations.add(("weight_offload_split",))
         return concluded("established", {}, reasons, obligations)
-    against, unread = amiss(checkpoint, arm, told)
+    against, unread = amiss(checkpoint, arm)
     reasons |= against
     obligations |= unread
     moved = moved_parameters(checkpoint, arm)
@@ -291,7 +298,7 @@ def checkpoint_tier_split(checkpoint: Checkpoint, arm: Arm, release: Release) ->
     return Conclusion("established", tier_values(checkpoint, arm, split.verdict, moved))
 
 
-def amiss(checkpoint: Checkpoint, arm: Arm, told: bool) -> tuple[set[Term], set[Term]]:
+def amiss(checkpoint: Checkpoint, arm: Arm) -> tuple[set[Term], set[Term]]:
     """What refuses an established offload, and what is unread of it."""
     reasons: set[Term] = set()
     obligations: set[Term] = set()
@@ -311,11 +318,9 @@ def amiss(checkpoint: Checkpoint, arm: Arm, told: bool) -> tuple[set[Term], set[
             for p in moved_parameters(checkpoint, arm) or ()
             if p.shape is None or p.dtype is None
         }
-    if told:
-        # Of parameters that are told in part, the others may match, and may fill the gaps.
-        reasons |= {("positions_broken", layer) for layer in broken_layers(checkpoint)}
-        if not any(keeps(p.name, arm.offload_params) for p in decoder(checkpoint)):
-            reasons.add(("no_parameter_matches",))
+    reasons |= {("positions_broken", layer) for layer in broken_layers(checkpoint)}
+    if matches_nothing(checkpoint, arm):
+        reasons.add(("no_parameter_matches",))
     return reasons, obligations
 
 
@@ -362,27 +367,22 @@ def offload_effective(arm: Arm, release: Release) -> Conclusion:
     return Conclusion("ignored", {}, frozenset({("runner_ignores_offload", runner)}))
 
 
-def layers_fetched(checkpoint: Checkpoint, arm: Arm) -> int | None:
-    """How many layers move. What is outside of them does not bear on it."""
-    if out_of_range(arm):
-        # The engine refuses such groups, and fetches nothing.
-        return 0
-    moved = moved_parameters(checkpoint, arm)
-    return len(by_layer(moved)) if moved is not None and layers_told(checkpoint) else None
-
-
 def prefetch_sound(checkpoint: Checkpoint, arm: Arm, release: Release) -> Conclusion:
     """Whether no slot is refilled too early; what does not bear on that is not asked for."""
     step, overwrites = arm.step, release.prefetch_overwrites
     if arm.offload != "prefetch" or step == 0:
         return Conclusion("no_prefetch", {})
+    if step is not None and (out_of_range(arm) or matches_nothing(checkpoint, arm)):
+        # An established offload that its engine, or its checkpoint, leaves nothing to do.
+        return Conclusion("no_prefetch", {})
     if overwrites is False or step == 1:
         return Conclusion("sound", {})
     if step is None:
         return concluded("sound", {}, (), [("prefetch_step",)])
-    layers = layers_fetched(checkpoint, arm)
-    if layers is None:
+    moved = moved_parameters(checkpoint, arm)
+    if moved is None or not layers_told(checkpoint):
         return concluded("sound", {}, (), [("layers_fetched",)])
+    layers = len(by_layer(moved))
     if step >= layers or layers % step == 0:
         return Conclusion("sound", {})
     if overwrites is None:

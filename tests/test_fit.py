@@ -27,7 +27,7 @@ from ullage import Policy, Quantity
 RULES = Path(__file__).parent.parent / "rules"
 GIB = 2**30
 BATCHES = 4
-CHECKPOINTS = 42
+CHECKPOINTS = 34
 ROOM = 2**60
 
 DTYPES = {
@@ -68,6 +68,7 @@ RELEASES = {
     ),
 }
 
+LINKS = ("host_link", "coherent_link")
 C2C = 450 * 10**9
 PCIE = 64 * 10**9
 SYSTEMS: dict[str, tuple[str, int, int, Number | None]] = {
@@ -473,12 +474,25 @@ def add_arms(made: World, rng: random.Random, name: str) -> None:
     for _ in range(5):
         settle(made, rng, name, draw_release(rng), with_prefetch(rng, found, basic(rng, found)))
     settle(made, rng, name, draw_release(rng), basic(rng, found))
-    for _ in range(3):
-        settle(made, rng, name, *odd_arm(rng, found))
+    if ref.speculates(found):
+        arm = with_walk(rng, found, basic(rng, found), rng.choice(BUDGETS))
+        settle(
+            made,
+            rng,
+            name,
+            "vllm@new",
+            replace(rng.choice([arm, basic(rng, found)]), speculative=None),
+        )
+    odd = odd_arms(rng, found)
+    for turn in range(3):
+        settle(made, rng, name, *odd[(3 * len(made.checkpoints) + turn) % len(odd)])
 
 
-def odd_arm(rng: random.Random, found: Checkpoint) -> tuple[str, Arm]:
-    """An arm of which something is unread or out of bounds, or of which figures are beside it."""
+def odd_arms(rng: random.Random, found: Checkpoint) -> list[tuple[str, Arm]]:
+    """Arms of which something is unread or out of bounds, and some with figures beside the point.
+
+    Each comes with its release.
+    """
     plain = basic(rng, found)
     walk = with_walk(rng, found, plain, rng.choice(BUDGETS))
     fetch = with_prefetch(rng, found, plain)
@@ -525,9 +539,13 @@ def odd_arm(rng: random.Random, found: Checkpoint) -> tuple[str, Arm]:
         replace(walk, kv_dtype="latent_cells"),
         replace(plain, utilization=0),
     ]
-    if rng.random() < 0.25:
-        return "vllm@old", rng.choice(old)
-    return draw_release(rng), rng.choice(any_release)
+    # Of one release a runner is not known.
+    unknown = replace(rng.choice([walk, fetch]), model_runner="v2")
+    return [
+        ("vllm@unread", unknown),
+        *(("vllm@old", arm) for arm in old),
+        *((draw_release(rng), arm) for arm in any_release),
+    ]
 
 
 # Machines.
@@ -553,7 +571,7 @@ def beside_limit(
     made: World, rng: random.Random, utilization: Number, used: int, moved: int
 ) -> Host | None:
     """A machine with one memory, or both, filled to the last byte, or to one more or less."""
-    off = rng.choice([-1, 0, 0, 1])
+    off = rng.choice([-1, 0, 1])
     how = rng.choice(["pool", "direct", "beside", "both", "even", "chance"])
     if how == "pool":
         limit = used + moved + off
@@ -606,12 +624,13 @@ def parted_host(rng: random.Random, own: Number, outside: Number) -> Host:
     systems = [name for name, of in SYSTEMS.items() if of[0] != "integrated"]
     system = rng.choice([None, None, None, None, *systems])
     host = host_of(system)
-    link, gpus = host.beside, host.gpus
+    link = host.beside if system else rng.choice(LINKS)
+    gpus = host.gpus
     whole, outside = own * gpus, outside * host.cpus
     readings = {"direct": whole, link: outside}
     if system is None and rng.random() < 0.5:
         # Each reading says of its memory how the GPU reaches it.
-        return host_of(None, readings={"direct": whole, rng.choice(LINKS): outside})
+        return host_of(None, readings=readings)
     read: dict[str, Any] = rng.choice(
         [
             {"readings": readings},
@@ -623,9 +642,6 @@ def parted_host(rng: random.Random, own: Number, outside: Number) -> Host:
         ]
     )
     return host_of(system, **read, unified=rng.choice([None, False]) if system else False)
-
-
-LINKS = ("host_link", "coherent_link")
 
 
 def any_host(rng: random.Random) -> Host:
@@ -1052,7 +1068,7 @@ def test_enough_is_compared() -> None:
     fits = [fit for number in range(BATCHES) for fit in expected(number).fits.values()]
     assert len(arms) >= 2500
     assert len(set(map(repr, arms))) == len(arms)
-    assert sum(s.verdict == "established" for s in splits) >= 2000
+    assert sum(s.verdict == "established" for s in splits) >= 1500
     assert sum(fit.decided for fit in fits) >= 1000
 
 

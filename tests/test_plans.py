@@ -428,7 +428,7 @@ def test_flags_choose_by_parts_and_by_values(policy: Policy) -> None:
         ([], {"x": "left"}, "no flag `--x`", "flags are"),
         (["lots"], {"shelf": "lefd"}, "no plan is of the shelf `lefd`", "`left`"),
         (["lots"], {"shelf": "zzz"}, "no plan is of the shelf `zzz`", "there are"),
-        (["left"], {}, "no plan is named `left`", "it is a shelf: write `--shelf left`"),
+        (["left"], {}, "no plan is named `left`", "`--shelf left` shows the plans of that shelf"),
         (["steps"], {"shelf": "left"}, "no `steps` plan has", "it has"),
         ([], {"shelf": "left", "count": "3"}, "together", "drop one"),
     ],

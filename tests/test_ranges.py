@@ -76,6 +76,7 @@ def test_a_row_stands_for_a_row_of_each_number(
         ("[1, [2]]", "not-a-scalar"),
         ("{a: 1}", "not-a-list"),
         ("0..100000", "range-too-long"),
+        (f"[{', '.join(['0..500'] * 200)}]", "range-too-long"),
         ("0..501", "above-maximum"),
         ("9999999999", "not-a-range"),
         ("null", "missing-key"),

@@ -107,8 +107,10 @@ class ColumnReader:
             self.known[text] = value
         return value
 
-    def numbers(self, text: str) -> range:
+    def numbers(self, text: str, before: int = 0) -> range:
         """The numbers of ``7``, ``3..77`` or ``6..74/4``, of a column that has ranges.
+
+        ``before`` is how many numbers the row named already.
 
         Raises ScalarError: ``not-a-range``, ``range-too-long``, and the codes of ``read_value``.
         """
@@ -127,11 +129,11 @@ class ColumnReader:
                 f"the range `{shorten(text)}` holds nothing",
                 "the lower number stands first, and a step is at least 1",
             )
-        if len(found) > _LONGEST_RANGE:
+        if before + len(found) > _LONGEST_RANGE:
             raise ScalarError(
                 "range-too-long",
-                f"the range `{shorten(text)}` holds {len(found)} numbers",
-                f"a range holds at most {_LONGEST_RANGE}",
+                f"with the range `{shorten(text)}` the row names {before + len(found)} numbers",
+                f"a row names at most {_LONGEST_RANGE}",
             )
         for number in (found[0], found[-1]):
             self.text(str(number))

@@ -401,7 +401,7 @@ class _Loader:
                 return None
             mark = element.start_mark
             try:
-                numbers = reader.numbers(text)
+                numbers = reader.numbers(text, len(found))
             except ScalarError as error:
                 self._faulty(reader, error, nodes.position(element))
                 return None
@@ -471,7 +471,7 @@ class _Loader:
         found: list[Cell] = []
         for part in value if isinstance(value, list | tuple) else [value]:
             if isinstance(part, str):
-                found += [Cell(n, number, 1) for n in reader.numbers(part)]
+                found += [Cell(n, number, 1) for n in reader.numbers(part, len(found))]
             else:
                 found.append(Cell(reader.given(part), number, 1))
         if not found:

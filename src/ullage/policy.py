@@ -203,7 +203,7 @@ class Policy:
             if exact_text_of(v) == name
         }
         for part in sorted(parts & flags.keys()):
-            return f"it is a {part}: write `--{flags[part]} {name}`"
+            return f"`--{flags[part]} {name}` shows the plans of that {part}"
         known = self._book.plans
         if not known:
             return "none is declared"
