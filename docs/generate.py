@@ -60,8 +60,10 @@ _FILE = re.compile(r"<!-- file: (\S+) -->")
 _FENCE = re.compile(r"(`{3,})(\w*)\s*")
 _SECTION = re.compile(
     r"\s*(?:Args|Subjects|Verdicts|Reasons|Obligations|Values|Frontier"
-    r"|Plan|Law|Rows|Columns|Under|Bar):.*"
+    r"|Plan|Law|Rows|Columns|Under|Bar|Note):.*"
 )
+_PROGRESS = re.compile(r"^ullage: [a-z ]+(?:…|\.\.\.) [0-9]+\.[0-9] s\n", re.M)
+"""What a run of more than two seconds says of itself: a matter of the machine, and no output."""
 
 
 # Examples.
@@ -207,6 +209,7 @@ def run_console(lines: Sequence[str]) -> list[str]:
             text = f"{status}\n"
         else:
             text, status = run_command(command)
+            text = _PROGRESS.sub("", text)
         found += [t.rstrip() for t in text.rstrip("\n").split("\n")] if text else []
     return found
 
@@ -368,7 +371,7 @@ def sorts_page(policy: Policy) -> str:
     parts += _table(
         ("sort", "keys", "doc"),
         (
-            (_code(s.name), ", ".join(_code(t) for t in _keyed_by(s, policy)), s.doc)
+            (_code(s.name), ", ".join(_code(t) for t in _keyed_by(s, policy)), _doc_of(s, policy))
             for s in declared
             if isinstance(s, EntitySort)
         ),
@@ -427,8 +430,16 @@ def _size(size: Fraction) -> str:
 
 def _keyed_by(sort: Sort, policy: Policy) -> list[str]:
     return [
-        t.name for t in policy.declarations.tables.values() if any(c.sort == sort for c in t.key)
+        t.name
+        for t in policy.declarations.tables.values()
+        if t.computed is None and any(c.sort == sort for c in t.key)
     ]
+
+
+def _doc_of(sort: Sort, policy: Policy) -> str:
+    computed = (t.computed for t in policy.declarations.tables.values())
+    dotted = any(c is not None and c.sort == sort for c in computed)
+    return f"{sort.doc} Dotted." if dotted else sort.doc
 
 
 def _term(name: str, arguments: Sequence[tuple[str, Sort]]) -> str:
@@ -440,14 +451,15 @@ def tables_page(policy: Policy) -> str:
     """Every table, by the file that declares it."""
     parts = []
     file = ""
-    for table in policy.declarations.tables.values():
+    for table in sorted(policy.declarations.tables.values(), key=lambda t: t.position.file):
         if table.position.file != file:
             file = table.position.file
             parts += [f"## {file}", ""]
         parts += [f"### {table.name}", "", table.doc, ""]
         key = ", ".join(_code(c.name) for c in table.key)
         source = "required" if table.source_required else "optional"
-        parts += [f"Key: {key}. Source: {source}.", ""]
+        given = f"Source: {source}." if table.computed is None else "Computed; no facts give rows."
+        parts += [f"Key: {key}. {given}", ""]
         parts += _table(
             ("column", "sort", "", "doc"),
             (_column(c, table, policy) for c in (*table.key, *table.columns.values())),
@@ -466,6 +478,8 @@ def _column(column: Column, table: Table, policy: Policy) -> tuple[str, str, str
         said.append("required")
     if column.many:
         said.append("list")
+    if column.ranges and table.computed is None:
+        said.append("ranges; alike" if column.alike else "ranges")
     if column.default is not None:
         said.append(f"default `{column.default}`")
     if column.minimum is not None:

@@ -138,7 +138,9 @@ def test_a_page_that_says_something_else_is_found(tmp_path: Path) -> None:
 
 
 def test_what_a_slow_run_says_of_itself_is_no_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = "ullage: reading facts… 2.0 s\nullage: grounding... 12.3 s\nullage: error: no\n1 row\n"
+    printed = (
+        "ullage: reading facts… 2.0 s\nullage: grounding... 12.3 s\nullage: error: no\n1 row\n"
+    )
     monkeypatch.setattr(generate, "run_command", lambda _: (printed, 0))
     assert generate.run_console(["$ ullage check"]) == [
         "$ ullage check",
