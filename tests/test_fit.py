@@ -19,10 +19,20 @@ from typing import Any
 import fit_reference as ref
 import planner_reference as planner
 import pytest
+from agreement import (
+    Subject,
+    Values,
+    by_subject,
+    plains,
+    rows_of_dtypes,
+    standings_apart,
+    subjects_apart,
+    values_apart,
+)
 from fit_reference import Arm, Checkpoint, Host, Parameter, Release, Setting
 from planner_reference import Component, Conclusion, Dtype, Number, ReservePolicy, Value
 
-from ullage import Policy, Quantity
+from ullage import Policy
 
 RULES = Path(__file__).parent.parent / "rules"
 GIB = 2**30
@@ -674,8 +684,6 @@ def any_host(rng: random.Random) -> Host:
 
 # What the reference concludes.
 
-Subject = tuple[Value, ...]
-
 
 @dataclass
 class Concluded:
@@ -763,14 +771,7 @@ def catalog() -> dict[str, list[dict[str, object]]]:
     """What is the same in every batch."""
     policy = planner.Settings(1, 1, "F16", "conservative", "windowed", 1, 0, 1, 1, 1, 1, 0)
     rows: dict[str, list[dict[str, object]]] = {
-        "kv_dtype": [
-            {"dtype": name, "bytes_per_value": d.bytes_per_value} for name, d in DTYPES.items()
-        ],
-        "kv_cell": [
-            {"dtype": name, "kind": kind, "values": values, "bytes": cell}
-            for name, dtype in DTYPES.items()
-            for (kind, values), cell in dtype.cells.items()
-        ],
+        **rows_of_dtypes(DTYPES),
         "route_policy": [{"policy": "standard", **vars(policy)}],
         "engine_release": [
             {
@@ -939,64 +940,30 @@ def columns_of(arm: Arm) -> dict[str, Any]:
     return {**columns, "offload_params": None if filters is None else list(filters)}
 
 
-def plain(value: object) -> Value:
-    """A value of the program, or of the reference, as both are compared."""
-    if isinstance(value, Quantity):
-        return value.value
-    if isinstance(value, str | bool):
-        return value
-    assert isinstance(value, int | Fraction), value
-    return Fraction(value)
-
-
-def plains(values: Mapping[str, object]) -> dict[str, Value]:
-    return {name: plain(value) for name, value in values.items()}
-
-
-def terms(found: Iterable[Iterable[object]]) -> set[tuple[Value, ...]]:
-    return {tuple(plain(part) for part in term) for term in found}
-
-
 @cache
 def rules() -> Policy:
     return Policy.load(rules=[RULES], rows={})
 
 
+def narrow(law: str, shown: Values, due: Values) -> tuple[Values, Values]:
+    if not due:
+        # The link is a fact of the catalog, which needs no conclusion to be told.
+        shown = {name: value for name, value in shown.items() if name != "link_per_direction"}
+    return shown, due
+
+
 def compared(made: World, due: Concluded, rows: Mapping[str, Any]) -> tuple[str, ...]:
     """How the program differs from the reference, a line for each verdict, term and value."""
     policy = rules().over(rows)
-    found: list[str] = []
-    for law, conclusions in due.standings.items():
-        standings = {tuple(plain(v) for _, v in s.subject): s for s in policy.standings([law])}
-        found += subjects_apart(law, standings, conclusions)
-        for subject in standings.keys() & conclusions.keys():
-            standing, conclusion = standings[subject], conclusions[subject]
-            where = f"{law} {subject}"
-            if standing.verdict != conclusion.verdict:
-                found.append(f"{where}: {standing.verdict}, not {conclusion.verdict}")
-            for kind, got, wanted in (
-                ("reasons", standing.reasons, conclusion.reasons),
-                ("obligations", standing.obligations, conclusion.obligations),
-            ):
-                had = terms((t.name, *(v for _, v in t.args)) for t in got)
-                if had != terms(wanted):
-                    found.append(f"{where}: {kind} {had}, not {terms(wanted)}")
-            shown = plains(standing.value_map)
-            if not conclusion.values:
-                # The link is a fact of the catalog, which needs no conclusion to be told.
-                shown.pop("link_per_direction", None)
-            found += values_apart(where, shown, plains(conclusion.values))
+    found = standings_apart(policy, due.standings, narrow)
     found += plans_apart(made, due, policy)
     return tuple(found)
 
 
 def plans_apart(made: World, due: Concluded, policy: Policy) -> list[str]:
     """Where the plans of the arms that are decided by their memories alone differ."""
-    shown: dict[str, dict[Subject, Mapping[str, Value]]] = {"arm": {}, "arm_tier": {}}
-    for plan in policy.plan(list(shown)):
-        if plan.plan in shown:
-            subject = tuple(plain(v) for _, v in plan.subject)
-            shown[plan.plan][subject] = plains(plan.value_map)
+    names = ("arm", "arm_tier")
+    shown = by_subject(policy.plan(list(names)), names)
     found: list[str] = []
     for name, fit in due.fits.items():
         if not fit.decided:
@@ -1031,22 +998,6 @@ def plans_apart(made: World, due: Concluded, policy: Policy) -> list[str]:
 def differences(number: int) -> tuple[str, ...]:
     made = world(number)
     return compared(made, expected(number), rows_of(made, random.Random(number)))
-
-
-def subjects_apart(what: str, got: Iterable[Subject], due: Iterable[Subject]) -> list[str]:
-    had, wanted = set(got), set(due)
-    return [f"{what} {s}: no subject of the program" for s in wanted - had] + [
-        f"{what} {s}: no subject of the reference" for s in had - wanted
-    ]
-
-
-def values_apart(where: str, got: Mapping[str, Value], due: Mapping[str, Value]) -> list[str]:
-    # True equals 1, so the kinds of values are compared beside them.
-    return [
-        f"{where}: {name} {got.get(name)}, not {due.get(name)}"
-        for name in sorted({*got, *due})
-        if got.get(name) != due.get(name) or type(got.get(name)) is not type(due.get(name))
-    ]
 
 
 # What is compared.

@@ -16,6 +16,16 @@ from typing import Any
 
 import planner_reference as ref
 import pytest
+from agreement import (
+    Subject,
+    Values,
+    by_subject,
+    plains,
+    rows_of_dtypes,
+    standings_apart,
+    subjects_apart,
+    values_apart,
+)
 from planner_reference import (
     Architecture,
     Artifact,
@@ -29,7 +39,7 @@ from planner_reference import (
     Value,
 )
 
-from ullage import Policy, Quantity
+from ullage import Policy
 
 RULES = Path(__file__).parent.parent / "rules"
 GIB = 2**30
@@ -410,9 +420,6 @@ def ref_host(made: World, name: str) -> Conclusion:
     return ref.node_memory(made.hosts[name], made.reserve_policies)
 
 
-Subject = tuple[Value, ...]
-
-
 @dataclass
 class Concluded:
     """Conclusions by law, values by plan, and the settings that a plan may tell beside them."""
@@ -480,14 +487,7 @@ def rows(made: World) -> dict[str, list[dict[str, object]]]:
             {"policy": name, "fraction": p.fraction, "floor": p.floor}
             for name, p in made.reserves.items()
         ],
-        "kv_dtype": [
-            {"dtype": name, "bytes_per_value": d.bytes_per_value} for name, d in DTYPES.items()
-        ],
-        "kv_cell": [
-            {"dtype": name, "kind": kind, "values": values, "bytes": cell}
-            for name, dtype in DTYPES.items()
-            for (kind, values), cell in dtype.cells.items()
-        ],
+        **rows_of_dtypes(DTYPES),
         "route_policy": [{"policy": name, **vars(p)} for name, p in made.policies.items()],
         "tier": [{"tier": name, "physical_usable": usable} for name, usable in made.tiers.items()],
         "node_count": [{"nodes": nodes} for nodes in made.node_counts],
@@ -561,22 +561,11 @@ def rows(made: World) -> dict[str, list[dict[str, object]]]:
     return found
 
 
-def plain(value: object) -> Value:
-    """A value of the program, or of the reference, as both are compared."""
-    if isinstance(value, Quantity):
-        return value.value
-    if isinstance(value, str | bool):
-        return value
-    assert isinstance(value, int | Fraction), value
-    return Fraction(value)
-
-
-def plains(values: Mapping[str, object]) -> dict[str, Value]:
-    return {name: plain(value) for name, value in values.items()}
-
-
-def terms(found: Iterable[Iterable[object]]) -> set[tuple[Value, ...]]:
-    return {tuple(plain(part) for part in term) for term in found}
+def narrow(law: str, shown: Values, due: Values) -> tuple[Values, Values]:
+    if law in ("arithmetic_minimum", "route_fit"):
+        # Of what a plan tells whole, a standing may show a part.
+        due = {name: value for name, value in due.items() if name in shown}
+    return shown, due
 
 
 @cache
@@ -584,33 +573,8 @@ def differences(number: int) -> tuple[str, ...]:
     policy = Policy.load(rules=[RULES], rows=rows(world(number)))
     assert not policy.check()
     due = expected(number)
-    found: list[str] = []
-    for law, conclusions in due.standings.items():
-        standings = {tuple(plain(v) for _, v in s.subject): s for s in policy.standings([law])}
-        found += subjects_apart(law, standings, conclusions)
-        for subject in standings.keys() & conclusions.keys():
-            standing, conclusion = standings[subject], conclusions[subject]
-            where = f"{number}: {law} {subject}"
-            if standing.verdict != conclusion.verdict:
-                found.append(f"{where}: {standing.verdict}, not {conclusion.verdict}")
-            for kind, got, wanted in (
-                ("reasons", standing.reasons, conclusion.reasons),
-                ("obligations", standing.obligations, conclusion.obligations),
-            ):
-                had = terms((t.name, *(v for _, v in t.args)) for t in got)
-                if had != terms(wanted):
-                    found.append(f"{where}: {kind} {had}, not {terms(wanted)}")
-            shown, of = plains(standing.value_map), plains(conclusion.values)
-            if law in ("arithmetic_minimum", "route_fit"):
-                # Of what a plan tells whole, a standing may show a part.
-                of = {name: value for name, value in of.items() if name in shown}
-            found += values_apart(where, shown, of)
-    by_plan: dict[str, dict[Subject, Mapping[str, Value]]] = {name: {} for name in due.plans}
-    for plan in policy.plan():
-        if plan.plan in by_plan:
-            subject = tuple(plain(v) for _, v in plan.subject)
-            assert subject not in by_plan[plan.plan], "a subject has two plans"
-            by_plan[plan.plan][subject] = plains(plan.value_map)
+    found = standings_apart(policy, due.standings, narrow)
+    by_plan = by_subject(policy.plan(), due.plans)
     for name, of_subject in due.plans.items():
         plans = by_plan[name]
         found += subjects_apart(name, plans, of_subject)
@@ -618,24 +582,8 @@ def differences(number: int) -> tuple[str, ...]:
             settings = plains(vars(due.settings[name, subject]))
             allowed = {s: v for s, v in settings.items() if s in plans[subject]}
             wanted_values = {**allowed, **plains(of_subject[subject])}
-            found += values_apart(f"{number}: {name} {subject}", plans[subject], wanted_values)
+            found += values_apart(f"{name} {subject}", plans[subject], wanted_values)
     return tuple(found)
-
-
-def subjects_apart(what: str, got: Iterable[Subject], due: Iterable[Subject]) -> list[str]:
-    had, wanted = set(got), set(due)
-    return [f"{what} {s}: no subject of the program" for s in wanted - had] + [
-        f"{what} {s}: no subject of the reference" for s in had - wanted
-    ]
-
-
-def values_apart(where: str, got: Mapping[str, Value], due: Mapping[str, Value]) -> list[str]:
-    # True equals 1, so the kinds of values are compared beside them.
-    return [
-        f"{where}: {name} {got.get(name)}, not {due.get(name)}"
-        for name in sorted({*got, *due})
-        if got.get(name) != due.get(name) or type(got.get(name)) is not type(due.get(name))
-    ]
 
 
 # What is compared.
