@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from harness import HERE, arguments, print_starts, start
+from harness import HERE, arguments, publish, start
 
 FACTS = HERE.parent / "facts"
 ARTIFACTS = (
@@ -23,7 +23,7 @@ FILTERS = ("", "[experts]", "[experts, self_attn]", "[mlp]")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure whole commands, and print their times."""
-    parser = arguments("arms.py", __doc__, "200", "arms")
+    parser = arguments("arms.py", __doc__, "200", "arms", contenders=False)
     args = parser.parse_args(argv)
     starts = []
     for n in map(int, args.n.split(",")):
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             words = ["-m", "ullage", "standings", "arm_memory_fit", "--format", "json"]
             words += ["--facts", str(FACTS), "--facts", folder]
             starts.append(start(f"the fit of {n} arms", words, args.repeat, 2.0))
-    print_starts(starts)
+    publish(args.json, (), (), starts)
     return 0
 
 

@@ -15,10 +15,8 @@ from harness import (
     contest,
     growths,
     in_turns,
-    print_ratios,
-    print_starts,
+    publish,
     start,
-    write_json,
 )
 
 CONTENDERS = (
@@ -55,10 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         start(f"ullage {verb}", ["-m", "ullage", verb], max(args.repeat, 5), target)
         for verb, target in (("--version", 0.2), ("check", 1.0))
     ]
-    print_ratios(ratios)
-    print_starts(starts)
-    if args.json is not None:
-        write_json(args.json, results, ratios, starts)
+    publish(args.json, results, ratios, starts)
     return 0
 
 

@@ -53,12 +53,15 @@ class Start:
     target: float
 
 
-def arguments(prog: str, doc: str | None, sizes: str, what: str) -> argparse.ArgumentParser:
-    """The flags that the benchmarks share."""
+def arguments(
+    prog: str, doc: str | None, sizes: str, what: str, *, contenders: bool = True
+) -> argparse.ArgumentParser:
+    """The flags that the benchmarks share; those with contenders may run them uncollected."""
     parser = argparse.ArgumentParser(prog=prog, description=doc)
     parser.add_argument("--n", default=sizes, help=f"numbers of {what} (%(default)s)")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each (%(default)s)")
-    parser.add_argument("--no-gc", action="store_true", help="no garbage collection, in all")
+    if contenders:
+        parser.add_argument("--no-gc", action="store_true", help="no garbage collection, in all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here, too")
     return parser
 
@@ -170,7 +173,21 @@ def _width(column: str) -> int:
     return max(8, len(column) + 2)
 
 
-def print_ratios(ratios: Sequence[Ratio]) -> None:
+def publish(
+    file: Path | None,
+    results: Sequence[Result],
+    ratios: Sequence[Ratio],
+    starts: Sequence[Start],
+) -> None:
+    """Print ratios and times, and write all figures of the run where a file is named."""
+    if ratios:
+        _print_ratios(ratios)
+    _print_starts(starts)
+    if file is not None:
+        _write_json(file, results, ratios, starts)
+
+
+def _print_ratios(ratios: Sequence[Ratio]) -> None:
     """Print ratios as lines, a column each size."""
     sizes = list(dict.fromkeys(r.n for r in ratios))
     print("".join(f"{n:>9}" for n in sizes) + "   ratio")
@@ -182,7 +199,7 @@ def print_ratios(ratios: Sequence[Ratio]) -> None:
     print("\ngrowth is by the rows: 1 is linear; below 1, what is fixed still counts\n")
 
 
-def print_starts(starts: Sequence[Start]) -> None:
+def _print_starts(starts: Sequence[Start]) -> None:
     """Print the times of whole commands."""
     print(f"{'wall':>9}{'CPU':>9}   whole command, in seconds")
     for each in starts:
@@ -190,7 +207,7 @@ def print_starts(starts: Sequence[Start]) -> None:
         print(f"{times}   {each.command} (wall to stay within {each.target:g} s)")
 
 
-def write_json(
+def _write_json(
     file: Path, results: Sequence[Result], ratios: Sequence[Ratio], starts: Sequence[Start]
 ) -> None:
     """Write all figures of a run."""

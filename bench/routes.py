@@ -16,10 +16,8 @@ from harness import (
     contest,
     growths,
     in_turns,
-    print_ratios,
-    print_starts,
+    publish,
     start,
-    write_json,
 )
 from route_cases import MOST_NODES, rows, write_yaml
 
@@ -50,10 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     ratios = _ratios(results, sizes)
     starts = _starts(args.repeat)
-    print_ratios(ratios)
-    print_starts(starts)
-    if args.json is not None:
-        write_json(args.json, results, ratios, starts)
+    publish(args.json, results, ratios, starts)
     return 0
 
 
