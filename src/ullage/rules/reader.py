@@ -151,7 +151,10 @@ class Reader:
 
     def source(self, node: ast.AST) -> str:
         """The author's text of a node, on one line."""
-        begin, end = node.location.begin, node.location.end
+        return self._text(node.location)
+
+    def _text(self, place: ast.Location) -> str:
+        begin, end = place.begin, place.end
         if begin.line == end.line:
             chosen = [self.lines[begin.line - 1][begin.column - 1 : end.column - 1]]
         else:
@@ -178,24 +181,25 @@ class Reader:
         at = self.position(node)
         kind = node.ast_type.name
         if kind == "Variable":
-            if node.name == "_":
+            variable = node.name
+            if variable == "_":
                 self.fresh += 1
                 return Var(f"_'{self.fresh}", at)
-            if "'" in node.name:
+            if "'" in variable:
                 raise Refused(
                     "forbidden-term",
-                    f"the variable `{node.name}` has an apostrophe",
+                    f"the variable `{variable}` has an apostrophe",
                     at,
                     "apostrophes are kept for lowered programs",
                 )
-            return Var(node.name, at)
+            return Var(variable, at)
         if kind == "SymbolicTerm":
             return self._symbol(node, at)
         if kind == "Function":
             if node.external:
                 return self._call(node.name, self._operands(node.arguments), at)
-            args = tuple(self._expr(a) for a in node.arguments)
-            return Fun(node.name, args, at) if node.name else Tup(args, at)
+            args, function = tuple(self._expr(a) for a in node.arguments), node.name
+            return Fun(function, args, at) if function else Tup(args, at)
         if kind == "BinaryOperation":
             name = _BINARY.get(int(node.operator_type))
             if name is None:
@@ -291,28 +295,30 @@ class Reader:
 
     def _atom(self, node: ast.AST, sign: int) -> Atom:
         symbol = node.symbol
-        if symbol.ast_type.name == "UnaryOperation":
+        kind = symbol.ast_type.name
+        if kind == "UnaryOperation":
             raise Refused(
                 "forbidden-term",
                 "classical negation is not used; derive the opposite as an atom of its own",
                 self.position(symbol),
             )
-        if symbol.ast_type.name == "Pool":
+        if kind == "Pool":
             raise Refused(
                 "forbidden-term",
                 f"the pool `{self.source(symbol)}` changes the arity of a predicate",
                 self.position(symbol),
                 "write one atom for each alternative",
             )
-        if "'" in symbol.name:
+        name = symbol.name
+        if "'" in name:
             raise Refused(
                 "forbidden-term",
-                f"the predicate `{symbol.name}` has an apostrophe",
+                f"the predicate `{name}` has an apostrophe",
                 self.position(symbol),
                 "apostrophes are kept for lowered programs, and a dump of one is no law",
             )
         args = tuple(self._expr(a) for a in symbol.arguments)
-        return Atom(symbol.name, args, self.position(symbol), sign)
+        return Atom(name, args, self.position(symbol), sign)
 
     def _comparison(self, node: ast.AST, sign: int, at: Position) -> Comparison:
         if sign and len(node.guards) > 1:
@@ -327,39 +333,48 @@ class Reader:
 
     def _plain(self, node: ast.AST) -> Atom | Comparison | Truth:
         """A literal that is no aggregate."""
-        at = self.position(node)
         if node.ast_type.name != "Literal":
-            raise Refused("forbidden-term", f"`{self.source(node)}` is no literal of a law", at)
-        inner, sign = node.atom, int(node.sign)
+            raise self._no_literal(node)
+        return self._signed(node, node.atom)
+
+    def _no_literal(self, node: ast.AST) -> Refused:
+        text = self.source(node)
+        return Refused("forbidden-term", f"`{text}` is no literal of a law", self.position(node))
+
+    def _signed(self, node: ast.AST, inner: ast.AST) -> Atom | Comparison | Truth:
+        """A literal, of which the atom was read."""
+        sign = int(node.sign)
         kind = inner.ast_type.name
         if kind == "SymbolicAtom":
             return self._atom(inner, sign)
         if kind == "Comparison":
-            return self._comparison(inner, sign, at)
+            return self._comparison(inner, sign, self.position(node))
         if kind == "BooleanConstant":
-            return Truth(bool(inner.value) == (sign != 1), at)
-        raise Refused("forbidden-term", f"`{self.source(node)}` is no literal of a law", at)
+            return Truth(bool(inner.value) == (sign != 1), self.position(node))
+        raise self._no_literal(node)
 
     def _literal(self, node: ast.AST) -> Literal:
-        at = self.position(node)
         if node.ast_type.name == "ConditionalLiteral":
             return Conditional(
-                self._plain(node.literal), tuple(self._plain(c) for c in node.condition), at
+                self._plain(node.literal),
+                tuple(self._plain(c) for c in node.condition),
+                self.position(node),
             )
-        kind = node.atom.ast_type.name
+        inner = node.atom
+        kind = inner.ast_type.name
         if kind == "BodyAggregate":
-            return self._aggregate(node.atom, int(node.sign), at)
+            return self._aggregate(inner, int(node.sign), self.position(node))
         if kind == "Aggregate":
             raise Refused(
                 "forbidden-term",
                 f"`{self.source(node)}` counts a set without saying of what",
-                at,
+                self.position(node),
                 "write `#count { Terms : conditions }`",
             )
         if kind == "TheoryAtom":
             why, instead = FORBIDDEN["TheoryDefinition"]
-            raise Refused("forbidden-statement", why, at, instead)
-        return self._plain(node)
+            raise Refused("forbidden-statement", why, self.position(node), instead)
+        return self._signed(node, inner)
 
     def _aggregate(self, node: ast.AST, sign: int, at: Position) -> Aggregate:
         function = _AGGREGATES.get(int(node.function))
@@ -408,7 +423,8 @@ class Reader:
 
     def rule(self, node: ast.AST, label: Label | None) -> Rule:
         """One rule. Raises Refused."""
-        at = self.position(node)
+        place = node.location
+        at = self._place(place.begin)
         head = node.head
         if head.ast_type.name == "Literal" and head.atom.ast_type.name == "BooleanConstant":
             raise Refused(
@@ -433,5 +449,5 @@ class Reader:
                     "unsafe-variable", "`_` in a head is bound by nothing", variable.position
                 )
         body = tuple(self._literal(b) for b in node.body)
-        lines = node.location.end.line - node.location.begin.line
-        return Rule(atom, body, label, self.source(node), at, lines)
+        lines = place.end.line - place.begin.line
+        return Rule(atom, body, label, self._text(place), at, lines)
