@@ -118,10 +118,10 @@ class PlanBlocks:
         rows = sorted(rows, key=lambda p: _place(p, columns))
         name = layout.rows
         grid = [[name, *(layout.words[c] or c for c in columns)]]
-        sizes = {c: _widths(p.value_map.get(c) for p in rows) for c in columns}
-        for plan in rows:
-            told = plan.value_map
-            cells = [_aligned(told.get(c), sizes[c]) for c in columns]
+        told = [plan.value_map for plan in rows]
+        aligned = [_aligned([values.get(c) for values in told]) for c in columns]
+        for number, plan in enumerate(rows):
+            cells = [column[number] for column in aligned]
             grid.append([value_text(dict(plan.subject)[name]), *cells])
         if layout.bar is not None:
             grid[0].append(_words_of(layout.bar, layout, self._fills))
@@ -187,28 +187,27 @@ def _cells(value: Value | None) -> tuple[str, str]:
         return "yes" if value else "no", ""
     if not isinstance(value, Quantity):
         return value_text(value), ""
-    return value.display, "" if _says_all(value) else exact_text_of(value)
+    shown = value.display
+    return shown, "" if _says_all(value, shown) else exact_text_of(value)
 
 
-def _says_all(value: Quantity) -> bool:
+def _says_all(value: Quantity, shown: str) -> bool:
     """Whether the display is the exact figure; of bytes in a larger unit the bytes say more."""
     if not isinstance(value.sort, ExactSort):
         return True
-    if value.sort == BYTES and not value.display.endswith(" B"):
+    if value.sort == BYTES and not shown.endswith(" B"):
         return False
     return value.displayed_whole
 
 
-def _widths(values: Iterable[Value | None]) -> tuple[int, int]:
-    cells = [_cells(v) for v in values]
-    return max((len(c[0]) for c in cells), default=0), max((len(c[1]) for c in cells), default=0)
-
-
-def _aligned(value: Value | None, widths: tuple[int, int]) -> str:
-    shown, exact = _cells(value)
-    if isinstance(value, Quantity):
-        shown, exact = shown.rjust(widths[0]), exact.rjust(widths[1])
-    return f"{shown}  {exact}".rstrip()
+def _aligned(values: Sequence[Value | None]) -> list[str]:
+    """The cells of one column: displays below each other, and exact figures beside them."""
+    cells = [_cells(value) for value in values]
+    shown, exact = (max((len(c[i]) for c in cells), default=0) for i in (0, 1))
+    return [
+        (f"{s:>{shown}}  {e:>{exact}}" if isinstance(value, Quantity) else f"{s}  {e}").rstrip()
+        for value, (s, e) in zip(values, cells, strict=True)
+    ]
 
 
 def _place(plan: Plan, columns: Sequence[str]) -> tuple[object, ...]:
