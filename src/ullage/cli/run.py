@@ -34,9 +34,11 @@ def with_policy(args: Namespace, work: Callable[[Policy], Result]) -> Result:
     with progress.shown(sys.stderr):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
         from ullage.policy import Policy
+        from ullage.yamlnodes import collector_paused
 
         _say_what_is_left_out(args)
-        return work(Policy.load(args.rules, args.facts, override=args.override))
+        with collector_paused():
+            return work(Policy.load(args.rules, args.facts, override=args.override))
 
 
 def _say_what_is_left_out(args: Namespace) -> None:
