@@ -25,6 +25,7 @@ from support import write_rules
 
 from ullage.findings import Severity
 from ullage.policy import Policy
+from ullage.rules.syntax import parse_text
 
 ROOT = Path(__file__).parent.parent
 LAWS = {p.name: p.read_text(encoding="utf-8") for p in sorted((ROOT / "rules").glob("*.lp"))}
@@ -363,3 +364,16 @@ def test_no_misspelt_word_passes_in_silence(
 
 if __name__ == "__main__":
     answer_checks()
+
+
+@pytest.mark.parametrize("text", ["1+" * 120_000 + "1", "-" * 120_000 + "1"])
+def test_a_chain_of_many_operators_is_refused_before_clingo_reads_it(text: str) -> None:
+    """clingo's parser overflows its stack there, which ends the process."""
+    _, findings = parse_text("long.lp", f"p(X) :- X = {text}.")
+    assert [f.code for f in findings] == ["forbidden-term"]
+
+
+def test_an_integer_of_thousands_of_digits_is_too_large() -> None:
+    """Python refuses to make a number of so many digits."""
+    _, findings = parse_text("long.lp", f"p({'9' * 5000}).")
+    assert [f.code for f in findings] == ["integer-too-large"]

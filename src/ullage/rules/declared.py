@@ -18,6 +18,14 @@ BUILTIN = {**OF_LAWS, "plan": 4}
 
 
 @dataclass(frozen=True, slots=True)
+class Docstring:
+    """The text of one ``%*! … *%`` comment and where it begins."""
+
+    text: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Predicate:
     """A predicate that rules derive: its arguments by name and sort, and who reads it."""
 

@@ -9,6 +9,7 @@ from ullage.declarations import Declarations
 from ullage.findings import Finding, Position, listed, similar
 from ullage.results import Bar, PlanLayout, StandingClass
 from ullage.rules.declared import (
+    Docstring,
     LawDecl,
     PlanDecl,
     Predicate,
@@ -16,7 +17,6 @@ from ullage.rules.declared import (
     VerdictDecl,
     snake,
 )
-from ullage.rules.syntax import Docstring
 from ullage.sorts import CountSort, ExactSort, FormsSort, Sort, TupleSort
 
 _SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_]*)\s*(?:\(\s*([^()]*?)\s*\))?")

@@ -31,6 +31,7 @@ from ullage.rules.terms import (
     Var,
     variables,
 )
+from ullage.sorts import shorten
 from ullage.textfiles import place_at
 
 _COMPARE = {0: ">", 1: "<", 2: "<=", 3: ">=", 4: "!=", 5: "="}
@@ -82,7 +83,13 @@ def blanked(text: str) -> str:
     return _SKIP.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
 
 
+_LONGEST_INTEGER = 100
+
+
 def _integer(text: str) -> int:
+    """The value of an integer's text; of a very long one only that it is too large."""
+    if len(text) > _LONGEST_INTEGER:
+        return 2**31
     return int(text, 0) if text[:1] == "0" and len(text) > 1 else int(text)
 
 
@@ -260,7 +267,8 @@ class Reader:
             if value >= 2**31:
                 raise Refused(
                     "integer-too-large",
-                    f"the integer `{text}` does not fit 32 bits, and would wrap in silence",
+                    f"the integer `{shorten(text)}` does not fit 32 bits, and would wrap "
+                    "in silence",
                     at,
                     'write a quantity with its unit, as in `"96 GiB"`',
                 )

@@ -15,6 +15,7 @@ from clingo import ast
 from clingo.core import MessageCode
 
 from ullage.findings import Finding, Position, counted
+from ullage.rules.declared import Docstring
 from ullage.rules.reader import FORBIDDEN, Reader, Refused, blanked
 from ullage.rules.terms import Label, Rule
 from ullage.textfiles import decode, place_at, read_bytes, shown_path
@@ -25,14 +26,6 @@ _SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_']*)/([0-9]+)")
 _CLINGO = re.compile(
     r"^(.*?):(\d+):(\d+)(?:-(?:(\d+):)?(\d+))?: (error|warning|info|note): (.*)", re.S
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Docstring:
-    """The text of one ``%*! … *%`` comment and where it begins."""
-
-    text: str
-    position: Position
 
 
 @dataclass(slots=True)
@@ -230,6 +223,7 @@ def _comment(
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_OPERATORS = 10_000
 _DIRECTIVE = re.compile(r"#(script|include|external|theory|program|const)\b")
 _SAID = {
     "script": FORBIDDEN["Script"],
@@ -256,6 +250,19 @@ def _directives(name: str, text: str) -> list[Finding]:
         )
         for m in _DIRECTIVE.finditer(plain)
     ]
+    # A chain of so many ends the process inside clingo's parser.
+    start = 0
+    for part in plain.split("."):
+        if len(part) > _MOST_OPERATORS and sum(map(part.count, "+-*/\\|&?^~")) > _MOST_OPERATORS:
+            found.append(
+                Finding(
+                    "forbidden-term",
+                    f"a rule with more than {_MOST_OPERATORS} operators",
+                    (place_at(text, start + len(part) - len(part.lstrip()), name),),
+                    "compute in steps, each with a variable of its own",
+                )
+            )
+        start += len(part) + 1
     # clingo cuts its messages by bytes, which ends the process at a letter outside ASCII.
     odd = _OUTSIDE_ASCII.search(plain)
     if odd is not None:
