@@ -1,0 +1,1 @@
+"""The rule language by its definition: read, evaluated and checked without clingo."""

@@ -1,0 +1,51 @@
+"""Checking proofs from files: what ``ullage verify`` does. No module here uses the solver."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ullage.findings import Finding, UsageError
+from ullage.folders import folders
+from ullage.reference.check import Checker, parse
+from ullage.reference.policy import load
+from ullage.textfiles import decode, read_bytes, shown_path
+
+Verify = Callable[[str, str], tuple[list[Finding], int]]
+"""Checks a proof's text, naming its file: what does not hold, and how many steps it has."""
+
+
+def verifier(
+    rules: Sequence[Path | str] | Path | str | None = None,
+    facts: Sequence[Path | str] | Path | str | None = None,
+    *,
+    override: bool = False,
+) -> Verify:
+    """What checks proofs over a policy, which is read once; folders are named as for ``load``.
+
+    Raises UsageError where a folder is missing, PolicyError where the policy is invalid.
+    """
+    rule_folders, fact_folders = folders(rules, facts, False)
+    checker = Checker(load(rule_folders, fact_folders, override=override))
+
+    def check(text: str, name: str) -> tuple[list[Finding], int]:
+        document, findings = parse(text, name)
+        if not findings:
+            findings = checker.check(document, name)
+        steps = document.get("steps") if isinstance(document, dict) else None
+        return findings, len(steps) if isinstance(steps, list) else 0
+
+    return check
+
+
+def read_proof(path: Path) -> tuple[str, str]:
+    """The name and text of a file; ``-`` is stdin. Raises UsageError."""
+    if str(path) == "-":
+        return "<stdin>", sys.stdin.read()
+    name = shown_path(path)
+    data = read_bytes(path)
+    text = data if isinstance(data, Finding) else decode(data, name)
+    if isinstance(text, Finding):
+        raise UsageError(text.message, text.help)
+    return name, text
