@@ -15,8 +15,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ullage.changes import Add, Set, Unset
     from ullage.findings import Finding, PolicyError, Position, Severity, UsageError
+    from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
     from ullage.policy import Policy
+    from ullage.records.record import Record
+    from ullage.records.replay import Replay, replay
     from ullage.results import (
         Assumption,
         Bar,
@@ -34,11 +38,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Add",
     "Assumption",
     "Bar",
     "Bindings",
     "Finding",
     "Law",
+    "Moved",
+    "MovedPlan",
+    "Moves",
     "Plan",
     "PlanLayout",
     "Plans",
@@ -46,12 +54,19 @@ __all__ = [
     "PolicyError",
     "Position",
     "Quantity",
+    "Record",
+    "Replay",
+    "Set",
     "Severity",
     "Standing",
     "StandingClass",
+    "SupposedCell",
+    "SupposedRow",
     "Term",
+    "Unset",
     "UsageError",
     "__version__",
+    "replay",
 ]
 
 _HOMES = {
@@ -74,7 +89,13 @@ _HOMES = {
         ),
         "ullage.results",
     ),
+    **dict.fromkeys(("Add", "Set", "Unset"), "ullage.changes"),
+    **dict.fromkeys(
+        ("Moved", "MovedPlan", "Moves", "SupposedCell", "SupposedRow"), "ullage.moves"
+    ),
     "Policy": "ullage.policy",
+    "Record": "ullage.records.record",
+    **dict.fromkeys(("Replay", "replay"), "ullage.records.replay"),
 }
 
 

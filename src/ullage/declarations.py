@@ -30,7 +30,8 @@ class Column:
     ``minimum`` and ``maximum`` bound exact and count values, in base units; without a declared
     minimum no figure may be negative. With ``ranges`` a row may name many numbers at
     once, as ``3..77``, and stands for a row of each; with ``alike`` rules can read them by numbers
-    that have the same rows.
+    that have the same rows. What a ``sensitive`` column holds is masked in decision records; a
+    ``date`` column tells on which day a row was read.
     """
 
     name: str
@@ -45,6 +46,8 @@ class Column:
     maximum: Fraction | None = None
     ranges: bool = False
     alike: bool = False
+    sensitive: bool = False
+    date: bool = False
 
 
 @dataclass(frozen=True, slots=True)

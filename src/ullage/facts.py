@@ -16,7 +16,7 @@ from typing import Any
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ullage.columns import MOST_REMEMBERED, Cell, ColumnReader, Row, TableReader, near, shown
-from ullage.declarations import Column, Declarations, Table
+from ullage.declarations import Column, Computed, Declarations, Table
 from ullage.findings import Finding, Position, UsageError, listed
 from ullage.sorts import TEXT, Scalar, ScalarError, parse_scalar, shorten
 from ullage.textfiles import files_below, passed_over, shown_path
@@ -36,7 +36,7 @@ ROWS_FILE = "<rows>"
 """The file of rows given in Python; their line is the row's number in its table."""
 
 SUPPOSED = "<what-if>"
-"""The file of cells that a what-if supposes."""
+"""The file of rows that a what-if supposes."""
 
 _HINTS = 50
 _MOST_NAMED = 12
@@ -46,10 +46,14 @@ _CANDIDATES = 1000
 
 @dataclass(frozen=True, slots=True)
 class FactBase:
-    """All rows of every declared table, in order of appearance."""
+    """All rows of every declared table, in order of appearance.
+
+    ``supposed`` has the places of what a what-if supposes; a cell of line -1 stands at the first.
+    """
 
     rows: Mapping[str, Sequence[Row]]
     declarations: Declarations
+    supposed: Sequence[Position] = ()
 
     def position(self, row: Row, column: str | None = None) -> Position:
         """Where a row, or a column of it, stands: a default at its declaration."""
@@ -59,9 +63,7 @@ class FactBase:
         if cell.line == 0:
             declared = self.declarations.tables[row.table].columns[column]
             return replace(declared.position, note="declares the default")
-        if cell.line < 0:
-            return Position(SUPPOSED, 1, 1)
-        return Position(row.file, cell.line, cell.column)
+        return _place(row, cell, self.supposed)
 
 
 def load_facts(
@@ -88,22 +90,16 @@ def load_facts(
                 f"no folder `{shown_path(folder)}`", "name a facts folder with `--facts`"
             )
     with collector_paused():
-        loader = _Loader(declarations, override, derived or {}, rows is not None)
+        loader = Loader(declarations, override, derived or {}, rows is not None)
         for folder in folders:
             loader.read_folder(folder)
         if rows is not None:
             loader.read_rows(rows)
-        loader.check_references()
-        loader.compute()
-        base = FactBase(
-            MappingProxyType({n: tuple(t.rows.values()) for n, t in loader.tables.items()}),
-            declarations,
-        )
-        return base, sorted(set(loader.findings), key=lambda f: f.sort_key)
+        return loader.base(), loader.sorted_findings()
 
 
-class _Loader:
-    """Gathers rows and findings over all folders."""
+class Loader:
+    """Gathers rows and findings over all folders; or over a base, and what is supposed of it."""
 
     def __init__(
         self,
@@ -112,6 +108,7 @@ class _Loader:
         derived: Mapping[str, Position],
         may_be_empty: bool,
     ) -> None:
+        self.declarations = declarations
         self.tables = {
             name: TableReader(t, declarations) for name, t in declarations.tables.items()
         }
@@ -124,6 +121,59 @@ class _Loader:
         self.unseen = False
         self.sources: dict[str, str] = {}
         self.rows_seen = 0
+        self.supposed: list[Position] = []
+        self._under: FactBase | None = None
+        # Of a loader over a base: the keys of the rows that it took itself, by table.
+        self._taken: dict[str, set[tuple[Scalar, ...]]] = {}
+
+    @classmethod
+    def over(cls, base: FactBase, derived: Mapping[str, Position]) -> Loader:
+        """A loader that has the rows of a sound base, and takes others beside and for them."""
+        loader = cls(base.declarations, False, derived, True)
+        loader._under = base
+        for name, rows in base.rows.items():
+            loader.tables[name].rows = {row.key: row for row in rows}
+        return loader
+
+    def base(self) -> FactBase:
+        """All rows, held against each other, with those that are computed from them."""
+        self._check_references()
+        self._compute()
+        rows = {
+            name: self._under.rows[name]
+            if self._under is not None and name not in self._taken
+            else tuple(table.rows.values())
+            for name, table in self.tables.items()
+        }
+        return FactBase(MappingProxyType(rows), self.declarations, tuple(self.supposed))
+
+    def sorted_findings(self) -> list[Finding]:
+        """What is amiss so far, in order of place."""
+        return sorted(set(self.findings), key=lambda f: f.sort_key)
+
+    def read_file(self, path: Path, override: bool) -> list[Row]:
+        """Take in one file, as that of a folder of its own; the rows that it gives."""
+        self._begin()
+        self.override = override
+        self.read_document(read_document(path))
+        rows = [t.rows[key] for t in self.tables.values() for key in t.fresh]
+        return sorted(rows, key=lambda r: (r.line, r.column, r.table, r.key))
+
+    def put(self, row: Row, column: str, cell: Cell | None) -> Row:
+        """A row with one cell otherwise, in the row's place.
+
+        Without a cell it has the column's default, or nothing. The row now in force.
+        """
+        table = self.tables[row.table]
+        cells = dict(row.cells)
+        cell = cell or table.defaults.get(column)
+        if cell is None:
+            cells.pop(column, None)
+        else:
+            cells[column] = cell
+        table.rows[row.key] = row._replace(cells=cells)
+        self._taken.setdefault(row.table, set()).add(row.key)
+        return table.rows[row.key]
 
     def read_folder(self, folder: Path) -> None:
         """Take in every file below a folder."""
@@ -167,7 +217,7 @@ class _Loader:
         if not isinstance(document.root, MappingNode):
             self._lose(document.root)
         for name, (key, node) in nodes.entries(document.root, "the file").items():
-            table = self._table(name, nodes.position(key))
+            table = self.table(name, nodes.position(key))
             if table is None or not isinstance(node, SequenceNode):
                 self._lose(node)
             if table is None:
@@ -202,7 +252,7 @@ class _Loader:
         self._begin()
         for name, given in rows.items():
             first = Position(ROWS_FILE, 1, 1)
-            table = self._table(name, first)
+            table = self.table(name, first)
             if table is None:
                 continue
             if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
@@ -232,7 +282,7 @@ class _Loader:
                         "give a dict of column and value",
                     )
 
-    def _table(self, name: object, position: Position) -> TableReader | None:
+    def table(self, name: object, position: Position) -> TableReader | None:
         """The reader of a table; None, with a finding, where facts may not fill it."""
         if isinstance(name, str) and name in self.derived:
             place = self.derived[name]
@@ -291,7 +341,7 @@ class _Loader:
                     known = self.sources.get(node.value) if node.__class__ is ScalarNode else None
                     source = self._source(node, nodes) if known is None else known
                 else:
-                    self._unknown_column(table, name, nodes.position(key))
+                    self.unknown_column(table, name, nodes.position(key))
                 continue
             if node.__class__ is ScalarNode and not reader.many:
                 text = node.value
@@ -303,12 +353,12 @@ class _Loader:
                         value = reader.text(text)
                     except ScalarError as error:
                         without.add(name)
-                        self._faulty(reader, error, nodes.position(node))
+                        self.faulty(reader, error, nodes.position(node))
                         continue
                 mark = node.start_mark
                 cells[name] = Cell(value, mark.line + 1, mark.column + 1)
             elif not is_absent(node):
-                cell = self._read_cells(reader, node, nodes)
+                cell = self.read_cells(reader, node, nodes)
                 if cell is None:
                     without.add(name)
                 else:
@@ -316,9 +366,7 @@ class _Loader:
         if len(cells) + len(without.difference(cells)) != len(row.value):
             self._duplicate_columns(row, nodes)
         mark = row.start_mark
-        return self._enter(
-            table, cells, without, source, nodes.file, mark.line + 1, mark.column + 1
-        )
+        return self.enter(table, cells, without, source, nodes.file, mark.line + 1, mark.column + 1)
 
     def _duplicate_columns(self, row: MappingNode, nodes: Nodes) -> None:
         first: dict[str, ScalarNode] = {}
@@ -332,7 +380,7 @@ class _Loader:
                     help="keep one of the two",
                 )
 
-    def _read_cells(self, reader: ColumnReader, node: Node, nodes: Nodes) -> Cell | None:
+    def read_cells(self, reader: ColumnReader, node: Node, nodes: Nodes) -> Cell | None:
         """The cell of a list column, or of one that has ranges, or None with findings."""
         name = reader.column.name
         declared = _declares(reader.column)
@@ -373,7 +421,7 @@ class _Loader:
             try:
                 value = reader.text(element.value)
             except ScalarError as error:
-                self._faulty(reader, error, nodes.position(element))
+                self.faulty(reader, error, nodes.position(element))
                 continue
             mark = element.start_mark
             elements.append(Cell(value, mark.line + 1, mark.column + 1))
@@ -403,7 +451,7 @@ class _Loader:
             try:
                 numbers = reader.numbers(text, len(found))
             except ScalarError as error:
-                self._faulty(reader, error, nodes.position(element))
+                self.faulty(reader, error, nodes.position(element))
                 return None
             found += [Cell(n, mark.line + 1, mark.column + 1) for n in numbers]
         return Cell(tuple(found), found[0].line, found[0].column)
@@ -438,7 +486,7 @@ class _Loader:
                 if name == "source":
                     source = self._given_source(value, number)
                 else:
-                    self._unknown_column(table, str(name), Position(ROWS_FILE, number, 1))
+                    self.unknown_column(table, str(name), Position(ROWS_FILE, number, 1))
                 continue
             if value is None:
                 continue
@@ -450,33 +498,11 @@ class _Loader:
                     else:
                         cells[name] = Cell(reader.given(value), number, 1)
                     continue
-                if reader.column.ranges:
-                    cells[name] = self._given_range(reader, value, number)
-                    continue
-                if not isinstance(value, list | tuple):
-                    raise ScalarError(
-                        "not-a-list",
-                        f"column `{name}` is {shown(value)}, not a list",
-                        "give a list",
-                    )
-                elements = tuple(Cell(reader.given(v), number, 1) for v in value)
-                cells[name] = Cell(elements, number, 1)
+                cells[name] = given_cell(reader, value, number)
             except ScalarError as error:
                 without.add(name)
-                self._faulty(reader, error, Position(ROWS_FILE, number, 1))
-        return self._enter(table, cells, without, source, ROWS_FILE, number, 1)
-
-    def _given_range(self, reader: ColumnReader, value: object, number: int) -> Cell:
-        """The cell of a range given in Python: a number, its text, or a list of these."""
-        found: list[Cell] = []
-        for part in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(part, str):
-                found += [Cell(n, number, 1) for n in reader.numbers(part, len(found))]
-            else:
-                found.append(Cell(reader.given(part), number, 1))
-        if not found:
-            raise ScalarError("not-a-range", "the list names nothing", "name a number or a range")
-        return Cell(tuple(found), number, 1)
+                self.faulty(reader, error, Position(ROWS_FILE, number, 1))
+        return self.enter(table, cells, without, source, ROWS_FILE, number, 1)
 
     def _given_source(self, value: object, number: int) -> str:
         if value is None:
@@ -503,7 +529,7 @@ class _Loader:
             self.sources[value] = text
         return text
 
-    def _enter(
+    def enter(
         self,
         table: TableReader,
         cells: dict[str, Cell],
@@ -517,9 +543,7 @@ class _Loader:
         declared = table.table
         for name in table.required:
             if name not in cells and name not in without:
-                self._missing(
-                    "missing-column", declared, declared.columns[name], file, line, column
-                )
+                self.missing("missing-column", declared, declared.columns[name], file, line, column)
         if table.source_required and not source:
             self._report(
                 "missing-source",
@@ -536,7 +560,7 @@ class _Loader:
         except KeyError:
             for part in declared.key:
                 if part.name not in cells and part.name not in without:
-                    self._missing("missing-key", declared, part, file, line, column)
+                    self.missing("missing-key", declared, part, file, line, column)
             return False
         for name in table.key_names:
             del cells[name]
@@ -576,44 +600,61 @@ class _Loader:
                 "keep one of the two, or name the row otherwise",
             )
             return False
-        if self.override:
+        if self.override or self._under is not None:
             table.fresh.add(key)
+        if self._under is not None:
+            self._taken.setdefault(declared.name, set()).add(key)
         if table.keep_key_cells:
             table.key_cells[key] = key_cells
         table.rows[key] = Row(declared.name, key, cells, file, line, column, source)
         return True
 
-    def check_references(self) -> None:
-        """Report every value that names no row of the tables that its column references."""
-        hints = _Hints()
-        for table in self.tables.values():
+    def _check_references(self) -> None:
+        """Report every value that names no row of the tables that its column references.
+
+        Over a base the rows taken since are looked at alone: no row of a base ever goes.
+        """
+        hints = Hints()
+        for name, table in self.tables.items():
+            taken = None if self._under is None else self._taken.get(name, ())
             for column in (*table.table.key, *table.table.columns.values()):
                 targets = [self.tables[r] for r in column.references if r in self.tables]
                 if not targets or len(targets) != len(column.references):
                     continue
                 if any(len(t.key_names) != 1 for t in targets):
                     continue
+                if taken is not None and not taken:
+                    continue
                 known = {key[0] for target in targets for key in target.rows}
-                for row, cell in _column_cells(table, column):
+                for row, cell in _column_cells(table, column, taken):
                     if cell.value not in known and not self._may_be_unread(cell.value):
                         self._dangling(row, cell, column, known, hints.near(str(cell.value), known))
 
-    def compute(self) -> None:
-        """Fill each table whose rows are computed from others'."""
-        given = [t for t in self.tables.values() if t.table.computed is None]
+    def _compute(self) -> None:
+        """Fill each table whose rows are computed from others'; over a base, where those moved."""
         for table in self.tables.values():
             computed = table.table.computed
-            if computed is None:
+            if computed is None or computed.how == "first":
+                # The rows of the first of each kind are found with the kinds.
                 continue
-            if computed.how == "parts":
-                for other in given:
-                    for column in (*other.table.key, *other.table.columns.values()):
-                        if column.sort == computed.sort:
-                            for row, value in _column_values(other, column):
-                                _add_parts(table, row, str(value))
-            elif computed.how == "alike":
-                firsts = self.tables[f"{computed.table}_first"]
-                _add_alikes(self.tables[computed.table], table, firsts)
+            filled = [table]
+            if computed.how == "alike":
+                filled.append(self.tables[f"{computed.table}_first"])
+            sources = [t for t in self.tables.values() if _feeds(t.table, computed)]
+            if self._under is not None:
+                if not any(t.table.name in self._taken for t in sources):
+                    continue
+                for each in filled:
+                    each.rows = {}
+                    self._taken[each.table.name] = set()
+            if computed.how == "alike":
+                _add_alikes(*sources, *filled)
+                continue
+            for other in sources:
+                for column in (*other.table.key, *other.table.columns.values()):
+                    if column.sort == computed.sort:
+                        for row, value in _column_values(other, column):
+                            _add_parts(table, row, str(value))
 
     def _may_be_unread(self, value: object) -> bool:
         """Whether the row may be among those not understood: one mistake is one finding."""
@@ -622,15 +663,16 @@ class _Loader:
     def _dangling(
         self, row: Row, cell: Cell, column: Column, known: set[Scalar], hint: str
     ) -> None:
-        place = Position(row.file, cell.line, cell.column)
+        place = _place(row, cell, self.supposed)
         if cell.line == 0:
             place = replace(column.position, note="declares the default")
         code, message, help = dangling(cell.value, column.references, known, hint)
         self._report(code, message, place, (_declares(column),) if cell.line else (), help)
 
-    def _missing(
+    def missing(
         self, code: str, table: Table, missing: Column, file: str, line: int, column: int
     ) -> None:
+        """Report a row without a column that it must have, at the place where the row stands."""
         part = "key column" if code == "missing-key" else "column"
         self._report(
             code,
@@ -640,7 +682,8 @@ class _Loader:
             f"add `{missing.name}: …`",
         )
 
-    def _unknown_column(self, table: TableReader, name: str, position: Position) -> None:
+    def unknown_column(self, table: TableReader, name: str, position: Position) -> None:
+        """Report a column that the table does not have."""
         declared = replace(table.table.position, note="declares its columns")
         self._report(
             "unknown-column",
@@ -650,13 +693,42 @@ class _Loader:
             table.column_hint(name),
         )
 
-    def _faulty(self, reader: ColumnReader, error: ScalarError, position: Position) -> None:
+    def faulty(self, reader: ColumnReader, error: ScalarError, position: Position) -> None:
+        """Report a value that its column does not take."""
         self._report(error.code, error.message, position, (_declares(reader.column),), error.help)
 
     def _report(
         self, code: str, message: str, position: Position, more: tuple[Position, ...], help: str
     ) -> None:
         self.findings.append(Finding(code, message, (position, *more), help))
+
+
+def given_cell(reader: ColumnReader, value: object, line: int) -> Cell:
+    """The cell of an object given in Python. Raises ScalarError."""
+    if not reader.many:
+        return Cell(reader.given(value), line, 1)
+    if reader.column.ranges:
+        return _given_range(reader, value, line)
+    if not isinstance(value, list | tuple):
+        raise ScalarError(
+            "not-a-list",
+            f"column `{reader.column.name}` is {shown(value)}, not a list",
+            "give a list",
+        )
+    return Cell(tuple(Cell(reader.given(v), line, 1) for v in value), line, 1)
+
+
+def _given_range(reader: ColumnReader, value: object, line: int) -> Cell:
+    """The cell of a range given in Python: a number, its text, or a list of these."""
+    found: list[Cell] = []
+    for part in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(part, str):
+            found += [Cell(n, line, 1) for n in reader.numbers(part, len(found))]
+        else:
+            found.append(Cell(reader.given(part), line, 1))
+    if not found:
+        raise ScalarError("not-a-range", "the list names nothing", "name a number or a range")
+    return Cell(tuple(found), line, 1)
 
 
 def _drained(rows: Sequence[Node]) -> Iterator[Node]:
@@ -667,7 +739,7 @@ def _drained(rows: Sequence[Node]) -> Iterator[Node]:
             yield rows.pop()
 
 
-class _Hints:
+class Hints:
     """Near names among many keys: a few searches a run, each among few, so that time is bounded."""
 
     def __init__(self) -> None:
@@ -703,14 +775,35 @@ def _declares(column: Column) -> Position:
     return replace(column.position, note=f"declares column `{column.name}`")
 
 
-def _column_cells(table: TableReader, column: Column) -> Iterator[tuple[Row, Cell]]:
-    """The cells of a column, each with its row; those of a list one by one."""
+def _place(row: Row, cell: Cell, supposed: Sequence[Position]) -> Position:
+    """Where a cell stands that is no default."""
+    if cell.line < 0:
+        return replace(supposed[-1 - cell.line], column=cell.column)
+    return Position(row.file, cell.line, cell.column)
+
+
+def _feeds(table: Table, computed: Computed) -> bool:
+    """Whether the rows of one table are computed from those of another."""
+    if computed.how == "parts":
+        columns = (*table.key, *table.columns.values())
+        return table.computed is None and any(c.sort == computed.sort for c in columns)
+    return table.name == computed.table
+
+
+def _column_cells(
+    table: TableReader, column: Column, keys: Iterable[tuple[Scalar, ...]] | None = None
+) -> Iterator[tuple[Row, Cell]]:
+    """The cells of a column, each with its row; those of a list one by one.
+
+    ``keys`` are those of the rows to look at; all, where none are given. Of a key column only those
+    rows have cells that this run has read.
+    """
     if column.name in table.key_names:
         place = table.key_names.index(column.name)
         for key, cells in table.key_cells.items():
             yield table.rows[key], cells[place]
         return
-    for row in table.rows.values():
+    for row in table.rows.values() if keys is None else map(table.rows.__getitem__, keys):
         cell = row.cells.get(column.name)
         if cell is None:
             continue

@@ -15,6 +15,7 @@ from ullage.findings import Finding, Position, listed
 from ullage.results import Quantity, value_text
 from ullage.rules import numbers
 from ullage.rules.book import QUERY
+from ullage.rules.delta.nodes import WORLD, named
 from ullage.rules.inference import shown
 from ullage.rules.lowering import Lowered, Site
 from ullage.rules.lowering.scribe import is_temp
@@ -132,7 +133,7 @@ def _first(control: clingo.Control, relation: str) -> list[tuple[Symbol, str]]:
 
 
 def _named(rule: Rule) -> str:
-    return "the query" if rule.head.name == QUERY else f"`{rule.head.name}`"
+    return "the query" if rule.head.name == QUERY else f"`{named(rule.head.name)}`"
 
 
 def _places(site: Site) -> tuple[Position, ...]:
@@ -145,6 +146,8 @@ def _with(site: Site, key: Symbol) -> str:
     """The arguments of a site, as people read them."""
     found = []
     for (name, sort), symbol in zip(site.arguments, key.arguments, strict=True):
+        if name == WORLD:
+            continue
         if isinstance(sort, ExactSort | CountSort):
             found.append(f"{shown(name)} = {value_text(Quantity(decoder(sort)(symbol), sort))}")
         else:

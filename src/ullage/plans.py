@@ -9,7 +9,7 @@ from ullage.findings import Finding, UsageError, listed, similar
 from ullage.results import Plan, Standing, Value, exact_text_of
 from ullage.rules.declared import PlanDecl
 from ullage.rules.terms import Rule
-from ullage.solve import Model
+from ullage.solve import Atoms
 from ullage.standings import no_subject, speakers, two_values
 from ullage.symbols import Subject, decode_text, said, subject_of, subjects
 
@@ -17,7 +17,7 @@ _MOST_NAMED = 12
 
 
 def plans(
-    model: Model,
+    model: Atoms,
     declared: Mapping[str, PlanDecl],
     standings: Iterable[Standing],
     rules: Iterable[Rule],

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from ullage import progress
+from ullage.changes import Change, Set, read_set
 from ullage.declarations import Declarations
+from ullage.explain.answers import Denial, Explanation
+from ullage.explain.deep import with_room
+from ullage.explain.derive import Explainer
+from ullage.explain.goals import Reach, Search, read_vary
+from ullage.explain.questions import Question
+from ullage.explain.questions import Reader as Questions
+from ullage.explain.refute import Refuter
 from ullage.facts import FactBase, load_facts
 from ullage.findings import (
     Finding,
@@ -17,7 +26,14 @@ from ullage.findings import (
     listed,
     similar,
 )
+from ullage.folders import folders
+from ullage.moves import Moves
+from ullage.moving import Mover
 from ullage.plans import chosen, plans
+from ullage.records.make import make_record
+from ullage.records.masks import Key, Masks
+from ullage.records.record import Record
+from ullage.reference.text import atom_text
 from ullage.results import Bindings, Law, Plan, Plans, Standing, exact_text_of, value_order
 from ullage.rules.book import QUERY, RuleBook, from_query, load_book, query_rule
 from ullage.rules.declared import BUILTIN
@@ -26,22 +42,11 @@ from ullage.solve import Model, solve
 from ullage.standings import standings
 from ullage.symbols import decode
 from ullage.tables import load_declarations
-from ullage.whatif import suppose
+from ullage.whatif import suppose, suppose_changes
 from ullage.yamlnodes import collector_paused
 
-
-def default_folders() -> tuple[Path, Path]:
-    """The rules and facts of the working folder where both exist, else those shipped."""
-    here = (Path("rules"), Path("facts"))
-    return here if all(p.is_dir() for p in here) else shipped_folders()
-
-
-def shipped_folders() -> tuple[Path, Path]:
-    """The rules and facts that come with the package."""
-    shipped = Path(__file__).parent / "_policy"
-    if not shipped.is_dir():
-        shipped = Path(__file__).parents[2]
-    return shipped / "rules", shipped / "facts"
+MOST_GOALS = 12
+"""How many atoms a question with open parts may ask about."""
 
 
 class Policy:
@@ -82,7 +87,7 @@ class Policy:
 
         Raises UsageError where a folder is missing. What is invalid inside is kept as findings.
         """
-        rule_folders, fact_folders = _folders(rules, facts, rows is not None)
+        rule_folders, fact_folders = folders(rules, facts, rows is not None)
         progress.phase("loading rules")
         declarations, findings = load_declarations(rule_folders)
         book = load_book(rule_folders, declarations)
@@ -142,25 +147,23 @@ class Policy:
         ``subject`` is a subject's parts joined by ``/``. Raises PolicyError where the policy is
         invalid, UsageError for a law or subject that is not there.
         """
-        laws = [laws] if isinstance(laws, str) else laws
-        self._sound()
-        for law in laws:
-            if law not in self._book.laws:
-                raise UsageError(f"no law is named `{law}`", self._law_hint(law))
+        laws = self._named(laws)
         chosen = [s for s in self._solved() if not laws or s.law in laws]
         if subject is None:
             return tuple(chosen)
         found = tuple(s for s in chosen if s.subject_text == subject)
         if not found:
-            subjects = sorted({s.subject_text for s in chosen})
-            parts = [s for s in subjects if subject in s.split("/")]
-            raise UsageError(
-                f"no subject is named `{subject}`",
-                f"subjects with it are {listed(parts)}"
-                if parts
-                else similar(subject, subjects, "subject"),
-            )
+            raise _no_subject(subject, (s.subject_text for s in chosen))
         return found
+
+    def _named(self, laws: Sequence[str] | str) -> Sequence[str]:
+        """The names of laws. Raises PolicyError where the policy is invalid, and UsageError."""
+        laws = [laws] if isinstance(laws, str) else laws
+        self._sound()
+        for law in laws:
+            if law not in self._book.laws:
+                raise UsageError(f"no law is named `{law}`", self._law_hint(law))
+        return laws
 
     def _law_hint(self, name: str) -> str:
         of = sorted({s.law for s in self._solved() if s.subject_text == name})
@@ -209,6 +212,38 @@ class Policy:
             return "none is declared"
         return similar(name, known, "plan") or f"plans are {listed(list(known))}"
 
+    def what_if(
+        self, changes: Iterable[Change], laws: Sequence[str] | str = (), subject: str | None = None
+    ) -> Moves:
+        """What changes of facts move: standings and plans, under the facts and as supposed.
+
+        Of laws that are named their standings alone; ``subject`` is a subject's parts joined by
+        ``/``. What the changes cannot reach is not looked at. Raises PolicyError where the policy
+        is invalid, under the facts or as supposed, and UsageError for what is not there.
+        """
+        laws = self._named(laws)
+        moves = self._mover.moves(changes, laws, subject)
+        if subject is not None and not moves and not moves.left:
+            known = {s.subject_text for s in self.standings(laws)}
+            known |= set() if laws else {p.subject_text for p in self.plan()}
+            if subject not in known:
+                raise _no_subject(subject, known)
+        return moves
+
+    def supposing(self, changes: Iterable[Change]) -> Policy:
+        """The same rules over the facts as changes suppose them. Raises as ``what_if`` does."""
+        self._sound()
+        return Policy(self._book, self._mover.suppose(changes).base, self._findings)
+
+    def read_set(self, text: str) -> Set:
+        """The change that ``table/key/column=value`` asks for. Raises PolicyError, UsageError."""
+        self._sound()
+        return read_set(text, self._facts)
+
+    @cached_property
+    def _mover(self) -> Mover:
+        return Mover(self._book, self._facts, _derived(self._book))
+
     def query(self, body: str) -> Bindings:
         """The bindings of a rule body's variables, in the order of their appearance.
 
@@ -228,6 +263,97 @@ class Policy:
             for a in model.atoms(QUERY, len(columns))
         ]
         return Bindings(tuple(n for n, _ in columns), tuple(sorted(rows, key=value_order)))
+
+    def why(self, *question: str) -> Explanation:
+        """Why something holds: an atom, or a law or plan, a subject, and what of it.
+
+        ``policy.why("route_fit", "twinspark")`` asks for a standing with its reasons and
+        obligations, ``policy.why("usable(dgx-1, _)")`` for any atom. Raises PolicyError where the
+        policy is invalid, UsageError for what is not there or does not hold.
+        """
+        asked = self._questions.read(question)
+        found = [sorted(self.explainer.holding(*a), key=atom_text) for a in asked.asked]
+        goals = [goal for goals in found for goal in goals]
+        if not goals:
+            raise UsageError(
+                f"`{asked.words}` does not hold", f"ask `why-not {asked.words}` for the reasons"
+            )
+        if len(goals) > MOST_GOALS and asked.about is None:
+            shown = ", ".join(f"`{atom_text(g)}`" for g in goals[:3])
+            raise UsageError(
+                f"{len(goals)} atoms are `{asked.words}`", f"name one of them, as {shown}"
+            )
+        derivation = self.explainer.derivation(*goals)
+        return Explanation(asked, derivation, self.explainer, self._standing_of(asked))
+
+    def why_not(self, *question: str) -> Denial:
+        """Why something does not hold: each rule that could conclude it, and what it lacks.
+
+        Questions are those of ``why``; of a law and subject alone, each established verdict is
+        asked for that the subject has not. Raises PolicyError where the policy is invalid,
+        UsageError for what is not there or holds.
+        """
+        asked = self._questions.read(question, negated=True)
+        standing = self._standing_of(asked)
+        wanted = [a for a in asked.asked if not self.explainer.holding(*a)]
+        if not wanted:
+            raise UsageError(f"`{asked.words}` holds", f"ask `why {asked.words}` for the reasons")
+        refuter = Refuter(self.explainer)
+        refutations = tuple(refuter.refutation(*a) for a in wanted)
+        return Denial(asked, refutations, self.explainer, standing)
+
+    def reach(self, *goal: str, vary: Sequence[str]) -> Reach:
+        """Which changes of some cells would make something hold: the fewest, then the smallest.
+
+        ``goal`` is a question as for ``why_not``; each of ``vary`` is ``table/key/column``, or with
+        the values that it may take ``table/key/column=v1,v2`` or ``=low..high/step``. Raises
+        PolicyError where the policy or a value is invalid, UsageError for what is not there, or
+        where the goal is reached already.
+        """
+        asked = self._questions.read(goal, negated=True)
+        if any(self.explainer.holding(*a) for a in asked.asked):
+            raise UsageError(f"`{asked.words}` holds already", f"ask `why {asked.words}`")
+        varies = [read_vary(text, self._facts) for text in vary]
+        about = self._book.laws.get(asked.about[0]) if asked.about else None
+
+        def holds(changes: Sequence[Set]) -> bool:
+            supposed = suppose_changes(self._facts, changes, _derived(self._book))
+            policy = Policy(self._book, supposed.base, self._findings)
+            return any(policy.explainer.holding(*a) for a in asked.asked)
+
+        search = Search(self.explainer, asked.asked, holds, about)
+        ways = with_room(lambda: search.ways(varies))
+        still_open = () if ways else tuple(search.open)
+        return Reach(asked.words, tuple(ways), search.tried(varies), search.settled, still_open)
+
+    def record(self, laws: Sequence[str] | str = (), subject: str | None = None) -> Record:
+        """The decision record of the standings that ``standings`` gives, and what each rests on.
+
+        Values of sensitive columns are masked, by the key in the environment where there is one.
+        Raises as ``standings`` does, and UsageError for a key that is too short.
+        """
+        found = self.standings(laws, subject)
+        masks = Masks.of(self._book, self._facts, Key.of_environment)
+        names = {laws} if isinstance(laws, str) else {*laws}
+        progress.phase("recording")
+        with collector_paused():
+            return make_record(self.explainer, found, sorted(names), subject, masks)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """What finds derivations. Raises PolicyError where the policy is invalid."""
+        return Explainer(self._book, self._facts, self.model())
+
+    @property
+    def _questions(self) -> Questions:
+        self._sound()
+        return Questions(self._book, self.explainer.known)
+
+    def _standing_of(self, asked: Question) -> Standing | None:
+        """The standing that a question is about, if it is about one."""
+        if asked.about is None or asked.about[0] not in self._book.laws:
+            return None
+        return self.explainer.standing(self._book.laws[asked.about[0]], asked.about[1])
 
     def model(self) -> Model:
         """The answer set itself, for those who count atoms. Raises PolicyError."""
@@ -283,25 +409,10 @@ def _derived(book: RuleBook) -> dict[str, Position]:
     return places
 
 
-def _folders(
-    rules: Sequence[Path | str] | Path | str | None,
-    facts: Sequence[Path | str] | Path | str | None,
-    rows: bool,
-) -> tuple[list[Path], list[Path]]:
-    """The folders that a load reads. Raises UsageError for a name that is empty."""
-    default_rules, default_facts = default_folders()
-    if rules is not None or facts is not None:
-        shipped_rules, shipped_facts = shipped_folders()
-        default_rules = Path("rules") if Path("rules").is_dir() else shipped_rules
-        default_facts = Path("facts") if Path("facts").is_dir() else shipped_facts
-    rule_folders = _paths(rules) if rules is not None else [default_rules]
-    if facts is not None:
-        return rule_folders, _paths(facts)
-    return rule_folders, [] if rows else [default_facts]
-
-
-def _paths(given: Sequence[Path | str] | Path | str) -> list[Path]:
-    paths = [given] if isinstance(given, Path | str) else list(given)
-    if "" in paths:
-        raise UsageError("a folder's name is empty", "write `.` for the working folder")
-    return [Path(p) for p in paths]
+def _no_subject(subject: str, known: Iterable[str]) -> UsageError:
+    subjects = sorted(set(known))
+    parts = [s for s in subjects if subject in s.split("/")]
+    return UsageError(
+        f"no subject is named `{subject}`",
+        f"subjects with it are {listed(parts)}" if parts else similar(subject, subjects, "subject"),
+    )

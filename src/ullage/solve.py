@@ -7,8 +7,10 @@ ever gain flags, so that a run ends after at most two tries a site.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import clingo
 from clingo.core import MessageCode
@@ -27,6 +29,18 @@ from ullage.rules.numbers import TooWide
 from ullage.rules.terms import Rule
 
 
+class Atoms(Protocol):
+    """What holds, as a reader of conclusions asks for it."""
+
+    def atoms(self, name: str, arity: int) -> list[Symbol]:
+        """The atoms of a predicate that hold, in no order."""
+        ...
+
+    def texts(self, name: str, arity: int) -> list[str]:
+        """The same, written out."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
     """The one answer set of a solved book.
@@ -38,17 +52,27 @@ class Model:
     lowered: Lowered
     text: Callable[[], str]
 
-    def atoms(self, name: str, arity: int) -> list[Symbol]:
-        """The atoms of a predicate that hold, in no order."""
-        return [a.symbol for a in self.control.symbolic_atoms.by_signature(name, arity)]
+    def atoms(self, name: str, arity: int, after: int = 0) -> list[Symbol]:
+        """The atoms of a predicate that hold, as they came, ``after`` so many."""
+        found = self.control.symbolic_atoms.by_signature(name, arity)
+        return [a.symbol for a in itertools.islice(found, after, None)]
 
     def texts(self, name: str, arity: int) -> list[str]:
         """The same, written out, which is far cheaper to take apart than their parts to ask for."""
         return [str(a.symbol) for a in self.control.symbolic_atoms.by_signature(name, arity)]
 
-    def count(self, name: str, arity: int) -> int:
-        """How many atoms of a predicate hold."""
-        return sum(1 for _ in self.control.symbolic_atoms.by_signature(name, arity))
+    def write(self, part: str, parameters: Sequence[str], lines: Sequence[str]) -> None:
+        """Add rules to run over the finished model; their heads are predicates of their own."""
+        self.control.add(part, parameters, "\n".join(lines))
+
+    def run(self, part: str, arguments: Sequence[Symbol]) -> None:
+        """Ground a part that was written, with values for its parameters."""
+        self.control.ground([(part, arguments)])
+
+    def count(self, name: str, arity: int, most: int | None = None) -> int:
+        """How many atoms of a predicate hold; with ``most``, no more than so many are counted."""
+        found = self.control.symbolic_atoms.by_signature(name, arity)
+        return sum(1 for _ in itertools.islice(found, most))
 
 
 def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
@@ -71,11 +95,7 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
         context = Calls(lowered, flags)
         progress.phase("grounding")
         control = _ground(lowered, facts, context)
-        wanted = Flags(
-            flags.fractions | context.fractions,
-            flags.undefined | set(context.undefined),
-            flags.wide or context.wide or _beyond(control, lowered),
-        )
+        wanted = seen(control, lowered, flags, context)
         if wanted == flags:
             break
         flags = wanted
@@ -86,6 +106,15 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
     if not control.solve().satisfiable:
         raise AssertionError("a stratified program without constraints has an answer set")
     return Model(control, lowered, lambda: _program_text(lowered, facts, flags))
+
+
+def seen(control: clingo.Control, lowered: Lowered, flags: Flags, context: Calls) -> Flags:
+    """The flags with what a try showed; where that is more, the program is to be lowered again."""
+    return Flags(
+        flags.fractions | context.fractions,
+        flags.undefined | set(context.undefined),
+        flags.wide or context.wide or _beyond(control, lowered),
+    )
 
 
 def _beyond(control: clingo.Control, lowered: Lowered) -> bool:
@@ -125,21 +154,43 @@ def _program_text(lowered: Lowered, facts: Sequence[str], flags: Flags) -> str:
 
 
 def _ground(lowered: Lowered, facts: Sequence[str], context: Calls) -> clingo.Control:
-    messages: list[tuple[MessageCode, str]] = []
+    ground = Ground()
+    ground.add("facts", facts)
+    ground.add("base", [*(line.text for line in lowered.lines), "#show.", *_shows(lowered)])
+    ground.parts([("facts", []), ("base", [])], lowered, context)
+    return ground.control
 
-    def log(code: MessageCode, message: str) -> None:
-        messages.append((code, message))
 
-    # Both say what the loader has checked in the author's rules, and would drown what matters.
-    quiet = ["-Wno-global-variable", "-Wno-atom-undefined"]
-    control = clingo.Control(quiet, logger=log, message_limit=100)
-    text = "\n".join(line.text for line in lowered.lines)
-    try:
-        control.add("facts", [], "\n".join(facts))
-        control.add("base", [], "\n".join([text, "#show.", *_shows(lowered)]))
-        control.ground([("facts", []), ("base", [])], context=context)
-    except RuntimeError as error:
-        raise PolicyError(from_clingo(messages, lowered, str(error))) from error
-    if messages:
-        raise PolicyError(from_clingo(messages, lowered, "operation undefined"))
-    return control
+class Ground:
+    """A program that is ground part by part; what clingo says of it is told of the rules."""
+
+    def __init__(self) -> None:
+        messages: list[tuple[MessageCode, str]] = []
+
+        # No method of this object: in a circle with it, a control would stay long after its use.
+        def log(code: MessageCode, message: str) -> None:
+            messages.append((code, message))
+
+        self._messages = messages
+        self._added: list[tuple[str, list[str], str]] = []
+        # Both say what the loader has checked in the author's rules, and would drown what matters.
+        quiet = ["-Wno-global-variable", "-Wno-atom-undefined"]
+        self.control = clingo.Control(quiet, logger=log, message_limit=100)
+
+    def add(self, part: str, lines: Iterable[str], parameters: Sequence[str] = ()) -> None:
+        """Add lines of text to a part that is to be ground."""
+        self._added.append((part, list(parameters), "\n".join(lines)))
+
+    def parts(
+        self, parts: Sequence[tuple[str, Sequence[Symbol]]], lowered: Lowered, context: Calls
+    ) -> None:
+        """Ground parts, the last of which begins with the lowered lines. Raises PolicyError."""
+        try:
+            for part, parameters, text in self._added:
+                self.control.add(part, parameters, text)
+            self._added.clear()
+            self.control.ground(parts, context=context)
+        except RuntimeError as error:
+            raise PolicyError(from_clingo(self._messages, lowered, str(error))) from error
+        if self._messages:
+            raise PolicyError(from_clingo(self._messages, lowered, "operation undefined"))

@@ -10,7 +10,7 @@ from ullage.findings import Finding, Position
 from ullage.results import Quantity, Standing, StandingClass, Term, value_order, value_text
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl, TermDecl
 from ullage.rules.terms import Fun, Rule
-from ullage.solve import Model
+from ullage.solve import Atoms
 from ullage.symbols import (
     PLACE,
     Subject,
@@ -30,7 +30,7 @@ Speakers = Mapping[tuple[str, str, str], Sequence[Position]]
 
 
 def standings(
-    model: Model, laws: Mapping[str, LawDecl], rules: Iterable[Rule]
+    model: Atoms, laws: Mapping[str, LawDecl], rules: Iterable[Rule]
 ) -> tuple[list[Standing], list[Finding]]:
     """Every standing of the laws, by law and subject, and what they left unsaid or said twice.
 
@@ -61,7 +61,7 @@ def standings(
                 findings.append(_not_one(decl, parts, verdicts[key], says))
                 continue
             standing = replace(
-                _standing(decl, parts, verdicts[key][0], values[key]),
+                standing_of(decl, parts, verdicts[key][0], values[key]),
                 reasons=tuple(reasons[key]),
                 obligations=tuple(obligations[key]),
             )
@@ -94,7 +94,7 @@ def speakers(rules: Iterable[Rule]) -> Speakers:
     return found
 
 
-def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key, list[Term]]:
+def _grouped(model: Atoms, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key, list[Term]]:
     found: dict[_Key, list[Term]] = defaultdict(list)
     for atom in model.atoms(kind, 3):
         law, about, symbol = atom.arguments
@@ -108,12 +108,13 @@ def _grouped(model: Model, kind: str, laws: Mapping[str, LawDecl]) -> dict[_Key,
     return found
 
 
-def _standing(
+def standing_of(
     decl: LawDecl,
     parts: Subject,
     verdict: str,
     values: list[tuple[str, Quantity]],
 ) -> Standing:
+    """A standing with its verdict's words, and without reasons and obligations."""
     declared = decl.verdicts[verdict]
     known = dict(values)
     words = PLACE.sub(lambda m: value_text(known.get(m.group(1), "")), declared.words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from clingo import parse_term
@@ -12,7 +12,7 @@ from clingo.symbol import Symbol, Tuple_
 from ullage.results import Quantity, Term, Value, exact_text_of, value_order, value_text
 from ullage.rules import numbers
 from ullage.rules.declared import LawDecl, PlanDecl, snake
-from ullage.solve import Model
+from ullage.solve import Atoms
 from ullage.sorts import (
     BoolSort,
     ClosedSort,
@@ -50,11 +50,17 @@ def decode(symbol: Symbol, sort: Sort) -> Value:
 
 def term(symbol: Symbol, arguments: Sequence[tuple[str, Sort]], words: str) -> Term:
     """A function as a term of named arguments, its words filled in."""
-    values = {
-        name: decode(s, sort) for s, (name, sort) in zip(symbol.arguments, arguments, strict=True)
-    }
+    return filled_term(
+        symbol.name,
+        {n: decode(s, sort) for s, (n, sort) in zip(symbol.arguments, arguments, strict=True)},
+        words,
+    )
+
+
+def filled_term(name: str, values: Mapping[str, Value], words: str) -> Term:
+    """A term of named arguments with its words filled in."""
     filled = PLACE.sub(lambda m: _told(values[m.group(1)]), words)
-    return Term(symbol.name, tuple((snake(n), v) for n, v in values.items()), filled)
+    return Term(name, tuple((snake(n), v) for n, v in values.items()), filled)
 
 
 def _told(value: Value) -> str:
@@ -95,7 +101,7 @@ def decode_text(text: str, sort: Sort) -> str | bool | Quantity:
     return _ESCAPE.sub(lambda m: "\n" if m[1] == "n" else m[1], text[1:-1])
 
 
-def subjects(model: Model, owner: LawDecl | PlanDecl) -> list[tuple[Subject, str]]:
+def subjects(model: Atoms, owner: LawDecl | PlanDecl) -> list[tuple[Subject, str]]:
     """The subjects of a law or plan, in order, each also as rules write it."""
     atoms = model.atoms(owner.collects, len(owner.arguments))
     # As rules write it: the one argument, or the tuple of them.

@@ -51,7 +51,16 @@ _NAMES = "names begin with a lower-case letter and hold lower-case letters, digi
 _TOP = ("sorts", "tables", "flags")
 _SORT_PROPERTIES = ("doc", "values", "units", "forms", "dotted")
 _TABLE_PROPERTIES = ("doc", "source", "key", "columns")
-_KEY_PROPERTIES = ("sort", "doc", "references", "minimum", "maximum", "ranges", "alike")
+_KEY_PROPERTIES = (
+    "sort",
+    "doc",
+    "references",
+    "minimum",
+    "maximum",
+    "ranges",
+    "alike",
+    "sensitive",
+)
 _COLUMN_PROPERTIES = (
     "sort",
     "doc",
@@ -61,6 +70,8 @@ _COLUMN_PROPERTIES = (
     "minimum",
     "maximum",
     "references",
+    "sensitive",
+    "date",
 )
 
 
@@ -491,6 +502,15 @@ class _Reader:
                 "a row ranges over one",
             )
             key = tuple(replace(c, ranges=c.ranges and c.name == ranged[0]) for c in key)
+        dated = [n for n, c in columns.items() if c.date]
+        if len(dated) > 1:
+            bad(
+                entry.nodes,
+                shape.columns[dated[1]].key,
+                f"table `{entry.name}` has two dates",
+                "one column tells when a row was read",
+            )
+            columns = {n: replace(c, date=c.date and n == dated[0]) for n, c in columns.items()}
         return Table(
             entry.name,
             shape.doc,
@@ -522,7 +542,18 @@ class _Reader:
             references=tuple(r for r, _ in shape.references),
             ranges=shape.ranges,
             alike=shape.alike,
+            sensitive=shape.sensitive,
+            date=shape.date,
         )
+        if column.date and (column.many or sort != TEXT):
+            kind = "a list" if column.many else f"of sort `{sort}`"
+            bad(
+                nodes,
+                shape.key,
+                f"column `{name}` is {kind} and a date",
+                "a day is one text, as `2026-11-29`",
+            )
+            column = replace(column, date=False)
         if column.alike and not column.ranges:
             bad(
                 nodes,
@@ -643,6 +674,8 @@ class _ColumnShape:
     references: tuple[tuple[str, Node], ...]
     ranges: bool = False
     alike: bool = False
+    sensitive: bool = False
+    date: bool = False
 
     @staticmethod
     def read(
@@ -673,6 +706,8 @@ class _ColumnShape:
             _references(nodes, value_of(properties, "references"), what),
             "ranges" in known and _flag(nodes, properties, "ranges", what),
             "alike" in known and _flag(nodes, properties, "alike", what),
+            _flag(nodes, properties, "sensitive", what),
+            "date" in known and _flag(nodes, properties, "date", what),
         )
 
 

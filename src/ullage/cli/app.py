@@ -10,18 +10,33 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ullage import __version__
-from ullage.cli import check, import_, plan, query, standings
+from ullage.cli import (
+    check,
+    import_,
+    plan,
+    query,
+    replay,
+    standings,
+    verify,
+    what_if,
+    why,
+    why_not,
+)
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import say, write, write_invalid
 from ullage.cli.parser import VerbParser
 from ullage.findings import PolicyError, UsageError, listed, similar
+from ullage.render import FORMATS
 
 DEBUG = "ULLAGE_DEBUG"
 """The environment variable that shows the traceback of an internal error."""
 
 
 class Verb(Protocol):
-    """A file of this package that is a verb. ``SUMMARY`` continues "the verb …"."""
+    """A file of this package that is a verb. ``SUMMARY`` continues "the verb …".
+
+    One that prints other formats than those of all verbs names them in ``PRINTS``.
+    """
 
     SUMMARY: str
 
@@ -38,7 +53,12 @@ VERBS: Mapping[str, Verb] = {
     "check": check,
     "standings": standings,
     "plan": plan,
+    "what-if": what_if,
     "query": query,
+    "why": why,
+    "why-not": why_not,
+    "verify": verify,
+    "replay": replay,
     "import": import_,
 }
 """The verbs by name, in the order of the help text."""
@@ -80,7 +100,10 @@ def _run(words: Sequence[str]) -> ExitCode:
     if first not in VERBS:
         raise _no_verb(first)
     verb = VERBS[first]
-    parser = VerbParser(first, verb.SUMMARY, reads_policy=first not in WITHOUT_POLICY)
+    formats = getattr(verb, "PRINTS", tuple(FORMATS))
+    parser = VerbParser(
+        first, verb.SUMMARY, reads_policy=first not in WITHOUT_POLICY, formats=formats
+    )
     verb.arguments(parser)
     args = parser.read(words[1:])
     try:

@@ -103,8 +103,9 @@ def write_invalid(name: str, findings: Iterable[Finding]) -> None:
 
     A person reads it on stderr; a program that asked for another format gets it on stdout.
     """
-    stream = sys.stderr if name == "human" else sys.stdout
-    write(renderer(name, stream).findings(tuple(findings)), stream)
+    known = name if name in FORMATS else "human"
+    stream = sys.stderr if known == "human" else sys.stdout
+    write(renderer(known, stream).findings(tuple(findings)), stream)
 
 
 def _discard(stream: TextIO) -> None:

@@ -19,8 +19,18 @@ FAIL_ON = (StandingClass.REFUSED.value, StandingClass.UNESTABLISHED.value)
 class VerbParser(argparse.ArgumentParser):
     """The parser of one verb. Raises UsageError, where argparse would print and exit with 2."""
 
-    def __init__(self, verb: str, summary: str, *, reads_policy: bool = True) -> None:
-        """A parser with the flags that all verbs share, or all verbs that read a policy."""
+    def __init__(
+        self,
+        verb: str,
+        summary: str,
+        *,
+        reads_policy: bool = True,
+        formats: Sequence[str] = tuple(FORMATS),
+    ) -> None:
+        """A parser with the flags that all verbs share, or all verbs that read a policy.
+
+        ``formats`` are those that the verb prints, the default first.
+        """
         super().__init__(
             prog=f"ullage {verb}",
             description=f"{summary[0].upper()}{summary[1:]}.",
@@ -28,12 +38,12 @@ class VerbParser(argparse.ArgumentParser):
         )
         self.takes_policy_flags = False
         self._words: Sequence[str] = ()
-        self.set_defaults(format="human")
+        self.set_defaults(format=formats[0])
         self.add_argument(
             "--format",
-            type=one_of("--format", FORMATS),
-            metavar="|".join(FORMATS),
-            help="what to print (default: human)",
+            type=one_of("--format", formats),
+            metavar="|".join(formats),
+            help=f"what to print (default: {formats[0]})",
         )
         if reads_policy:
             self._add_policy()
@@ -136,7 +146,7 @@ def _policy_flags(words: Sequence[str]) -> str:
     """The flags of the policy whose rules the words name, else of the default one."""
     # Imported here: no other help text needs the declarations.
     from ullage.flags import usage
-    from ullage.policy import default_folders
+    from ullage.folders import default_folders
     from ullage.tables import load_declarations
 
     pairs = pairwise(words)
@@ -152,6 +162,13 @@ def _folder(word: str) -> Path:
     if not word:
         raise UsageError("a folder's name is empty", "write `.` for the working folder")
     return Path(word)
+
+
+def depth(word: str) -> int:
+    """A number of levels. Raises UsageError."""
+    if not word.isascii() or not word.isdigit() or not int(word[:9]) > 0 or len(word) > 9:
+        raise UsageError(f"`--depth` does not take `{word}`", "it takes a whole number from 1")
+    return int(word)
 
 
 class Once(argparse.Action):

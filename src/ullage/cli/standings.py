@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ullage.cli.exit_code import ExitCode
-from ullage.cli.output import renderer, write, write_file, write_program
+from ullage.cli.output import renderer, say, write, write_file, write_program
 from ullage.cli.parser import Once, VerbParser
 from ullage.cli.run import weigh, with_policy
 from ullage.findings import UsageError
 from ullage.results import Standing
+from ullage.textfiles import shown_path
 
 if TYPE_CHECKING:
     from ullage.policy import Policy
+    from ullage.records.record import Record
 
 SUMMARY = "prints every standing, with reasons, obligations and values"
 
@@ -45,6 +47,12 @@ def arguments(parser: VerbParser) -> None:
         help="write the lowered program with its facts to FILE, which stock clingo runs; "
         "- writes it to stdout in place of the standings",
     )
+    parser.add_argument(
+        "--record",
+        action=Once,
+        metavar="DIR",
+        help="write a record of the standings into DIR, with digests of what each rests on",
+    )
 
 
 def run(args: Namespace) -> ExitCode:
@@ -53,13 +61,18 @@ def run(args: Namespace) -> ExitCode:
     Raises UsageError and PolicyError.
     """
 
-    def work(policy: Policy) -> tuple[Sequence[Standing], str]:
+    def work(policy: Policy) -> tuple[Sequence[Standing], str, Record | None]:
         standings = policy.standings(args.laws, args.subject)
-        return standings, policy.dump() if args.dump else ""
+        record = policy.record(args.laws, args.subject) if args.record else None
+        return standings, policy.dump() if args.dump else "", record
 
     if args.dump == "":
         raise UsageError("`--dump` names no file", "write `-` for stdout")
-    standings, program = with_policy(args, work)
+    if args.record == "":
+        raise UsageError("`--record` names no folder", "write `.` for the working folder")
+    standings, program, record = with_policy(args, work)
+    if record is not None:
+        _write(record, Path(args.record))
     if args.dump == _STDOUT:
         write_program(program)
     else:
@@ -67,3 +80,14 @@ def run(args: Namespace) -> ExitCode:
             write_file(Path(args.dump), program)
         write(renderer(args.format, sys.stdout, values=args.values).standings(standings))
     return weigh(standings, args.fail_on)
+
+
+def _write(record: Record, folder: Path) -> None:
+    """Write a record, and say where. Raises UsageError."""
+    path = record.write(folder)
+    say(f"recorded in {shown_path(path)}")
+    if record.masked and record.key is None:
+        say(
+            "the digests of masked values were made without a key, so that values can be guessed",
+            "set `ULLAGE_RECORD_KEY` to a secret of 16 characters or more",
+        )

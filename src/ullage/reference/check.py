@@ -88,6 +88,7 @@ class Checker:
         }
         self.sound: dict[str, Step] = {}
         self.findings: list[Finding] = []
+        self.numbers: dict[str, int] = {}
 
     def check(self, document: object, name: str) -> list[Finding]:
         """What is wrong with a proof; empty where every step of it holds.
@@ -103,6 +104,7 @@ class Checker:
             return self.findings
         assert isinstance(document, dict)
         known: dict[str, Step] = {}
+        self.numbers = {s["id"]: n for n, s in enumerate(steps, start=1)}
         for number, step in enumerate(steps, start=1):
             self._step(number, step, known)
             known[step["id"]] = step
@@ -137,6 +139,10 @@ class Checker:
         if not goals or document["goal"] != goals[0]:
             self._bad("the goal is not the first of the goals")
             return
+        conditions = {p for s in known.values() if s["kind"] == "rule" for p in s["premises"]}
+        for number, (own, step) in enumerate(known.items(), start=1):
+            if step["kind"] in ("absence", "computed") and own not in conditions:
+                self._broken(number, step, "it is no condition of a rule")
         proved: dict[object, str] = {}
         for number, (own, step) in enumerate(known.items(), start=1):
             if step["kind"] in ("fact", "rule") and proved.setdefault(step["atom"], own) != own:
@@ -240,10 +246,10 @@ class Checker:
         for literal, told in zip(rule.body, premises, strict=True):
             if isinstance(literal, terms.Atom) and literal.sign != 1:
                 if told["kind"] not in ("fact", "rule"):
-                    return f"`{told['atom']}` is neither a fact nor a conclusion"
+                    return f"{self._named(told)} is neither a fact nor a conclusion"
                 given[id(literal)] = _atom(told["atom"])
                 if not self._is_of(given[id(literal)], literal):
-                    return f"`{told['atom']}` is no atom of its condition at {literal.position}"
+                    return f"{self._named(told)} is no atom of its condition at {literal.position}"
         self.policy.model.conclude(
             {node(u.atom) for u in terms.uses(rule.body) if not u.monotone}
             - self.policy.base.declarations.tables.keys()
@@ -256,7 +262,9 @@ class Checker:
             return why
         for literal, told in zip(rule.body, premises, strict=True):
             if why := self._told(literal, bindings, told, known):
-                return f"its condition at {literal.position} is not met by `{told['atom']}`: {why}"
+                return (
+                    f"its condition at {literal.position} is not met by {self._named(told)}: {why}"
+                )
         return ""
 
     def _concluded(self, step: Step, rule: Rule, atom: Atom, bodies: _Instance) -> Bindings | str:
@@ -302,6 +310,8 @@ class Checker:
             again = self.make.computed(literal, bindings, (), told["premises"])
         if why := _differs(told, again):
             return why
+        if any(p not in known for p in told["premises"]):
+            return "a premise of it is no step before it"
         proved = [known[p] for p in told["premises"]]
         if [s["atom"] for s in proved] != [atom_text(a) for a in rests]:
             return "its premises are not the atoms that it rests on"
@@ -319,6 +329,9 @@ class Checker:
         )
 
     # Findings.
+
+    def _named(self, step: Step) -> str:
+        return f"step {self.numbers[step['id']]}, `{step['atom']}`,"
 
     def _bad(self, message: str) -> None:
         help = "`ullage why --format json` prints proofs"

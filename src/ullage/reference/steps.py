@@ -48,16 +48,16 @@ class Steps:
         self.words = words
 
     def fact(self, atom: Atom, reading: Reading) -> Step:
-        """A row, or a cell of one, as it stands in its file."""
+        """A row, or a cell of one, as it stands in its file. A default has no source."""
         row = reading.row
         place = Position(row.file, row.line, row.column)
+        source = row.source or None
         if reading.cell is not None and reading.cell.line > 0:
             place = Position(row.file, reading.cell.line, reading.cell.column)
         elif reading.cell is not None:
             place = self.base.position(row, reading.column)
-        return _step(
-            "fact", atom_text(atom), place, self.words.fact(atom), source=row.source or None
-        )
+            source = None
+        return _step("fact", atom_text(atom), place, self.words.fact(atom), source=source)
 
     def rule(self, atom: Atom, rule: Rule, bindings: Bindings, premises: Sequence[str]) -> Step:
         """An instance of a rule, and the steps of its conditions, one each."""

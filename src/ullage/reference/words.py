@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from ullage.declarations import Declarations, Table
 from ullage.reference.bodies import Bindings
@@ -10,8 +11,9 @@ from ullage.reference.text import literal_text, term_text
 from ullage.reference.values import Atom, Figure, Form, Value, Word
 from ullage.results import Quantity, exact_text_of
 from ullage.rules import terms
-from ullage.rules.declared import Predicate
+from ullage.rules.declared import Predicate, snake
 from ullage.rules.terms import (
+    NEGATED,
     Aggregate,
     Comparison,
     Conditional,
@@ -20,6 +22,7 @@ from ullage.rules.terms import (
     Literal,
     Pool,
     Rule,
+    Span,
     Tup,
     Var,
     names,
@@ -97,7 +100,8 @@ class Words:
         """What an atom that rules conclude says, whether or not it is so."""
         shown = [term_text(a, bindings, self.value) for a in literal.args]
         if literal.name in _SAID:
-            owner, subject, *rest = shown
+            # Of a reason or an obligation of which only the name is known, that alone is told.
+            owner, subject, *rest = (re.sub(r"\((?:_, )*_\)$", "", s) for s in shown)
             what, some = _SAID[literal.name]
             told = ", ".join(t for t in rest if not _open(t))
             return f"{owner} of {subject.strip('()')} {f'{what} {told}' if told else some}"
@@ -110,8 +114,12 @@ class Words:
     def _of_table(self, literal: terms.Atom, bindings: Bindings, *, so: bool) -> str:
         """A row, or a cell of one, that is there or is not."""
         key, *rest = literal.args
-        parts = key.args if isinstance(key, Tup) else (key,)
-        shown = [term_text(p, bindings, self.value) for p in parts]
+        whole_key = bindings.get(key.name) if isinstance(key, Var) else None
+        if isinstance(whole_key, tuple):
+            shown = [self.value(part) for part in whole_key]
+        else:
+            parts = key.args if isinstance(key, Tup) else (key,)
+            shown = [term_text(p, bindings, self.value) for p in parts]
         known = [s for s in shown if not _open(s)]
         whole = len(known) == len(shown)
         of = " / ".join(known)
@@ -150,8 +158,7 @@ class Words:
 
         A variable that stands for nothing yet is told by its name.
         """
-        open_ones = {n: Word(n) for n in names(literal) - bindings.keys() if "'" not in n}
-        shown = {**open_ones, **bindings}
+        shown = self._open_told(literal, bindings)
         match literal:
             case Aggregate():
                 guards = " and ".join(f"{op} {self.term(t, shown)}" for op, t in literal.guards)
@@ -169,19 +176,41 @@ class Words:
             return told(literal, bindings).removeprefix("so: ")
         return self.literal(literal, bindings)
 
-    def _compared(self, literal: Comparison, bindings: Bindings) -> str:
-        """A comparison; one of words and names in words."""
-        if len(literal.rest) == 1 and not literal.sign:
-            ((op, right),) = literal.rest
-            sides = [t for t in (literal.first, right) if not isinstance(t, Pool)]
-            pools = [t for t in (literal.first, right) if isinstance(t, Pool)]
-            if op == "=" and len(pools) == 1:
-                one = self.term(sides[0], bindings)
-                return f"{one} is one of {', '.join(self.term(t, bindings) for t in pools[0].args)}"
-            if op in ("=", "!=") and not pools and all(_is_name(t, bindings) for t in sides):
-                one, other = (self.term(t, bindings) for t in sides)
-                return f"{one} is {'not ' * (op == '!=')}{other}"
+    def _compared(self, literal: Comparison, bindings: Bindings, *, so: bool = True) -> str:
+        """What a comparison says where it holds, or is the case where it does not: one of words and
+        names in words.
+        """
+        if literal.sign or len(literal.rest) != 1:
+            return f"{'not ' * (not so)}{literal_text(literal, bindings, self.value)}"
+        ((op, right),) = literal.rest
+        sides = [literal.first, right]
+        many = [t for t in sides if isinstance(t, Pool | Span)]
+        if op == "=" and len(many) == 1:
+            (one,) = (t for t in sides if t is not many[0])
+            of = ", ".join(self.term(t, bindings) for t in _choices(many[0]))
+            return f"{self._named(one, bindings)}, {'one' if so else 'none'} of {of}"
+        if op in ("=", "!=") and all(_is_name(t, bindings) for t in sides):
+            known, other = sides if isinstance(literal.first, Var) else reversed(sides)
+            told = self._named(known, bindings)
+            return told if (op == "=") == so else f"{told}, not {self.term(other, bindings)}"
+        if not so:
+            opposite = Comparison(literal.first, ((NEGATED[op], right),), literal.position)
+            return literal_text(opposite, bindings, self.value)
         return literal_text(literal, bindings, self.value)
+
+    def opposite(self, literal: Comparison, bindings: Bindings) -> str:
+        """What is the case where a comparison does not hold."""
+        return self._compared(literal, self._open_told(literal, bindings), so=False)
+
+    def _open_told(self, literal: Literal, bindings: Bindings) -> Bindings:
+        """The bindings, with each variable that stands for nothing yet standing for its name."""
+        open_ones = {n: Word(n) for n in names(literal) - bindings.keys() if "'" not in n}
+        return {**open_ones, **bindings}
+
+    def _named(self, term: Expr, bindings: Bindings) -> str:
+        """A term with the name of its variable."""
+        shown = self.term(term, bindings)
+        return f"{snake(term.name)} is {shown}" if isinstance(term, Var) else shown
 
     def comparison(self, literal: Comparison, bindings: Bindings, by: Figure | None) -> str:
         """A comparison with its figures, and by how much they differ."""
@@ -207,6 +236,11 @@ _NOT = {"is": "is not", "holds": "does not hold"}
 def _open(text: str) -> bool:
     """Whether a term's text tells nothing: all of it is open."""
     return not text.strip("_(), ")
+
+
+def _choices(term: Pool | Span) -> Sequence[Expr]:
+    """What a pool or an interval lets a term be."""
+    return term.args if isinstance(term, Pool) else (term,)
 
 
 def _is_name(term: Expr, bindings: Bindings) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ullage.findings import Finding
+from ullage.moves import Moves
 from ullage.results import Bindings, Plans, Standing
 
 
@@ -32,6 +33,10 @@ class Renderer(Protocol):
 
     def plans(self, plans: Plans) -> str:
         """The plans, in the order given, with what was supposed for them."""
+        ...
+
+    def moves(self, moves: Moves) -> str:
+        """What a what-if moves, with what was supposed for it."""
         ...
 
     def findings(self, findings: Sequence[Finding]) -> str:

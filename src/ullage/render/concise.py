@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ullage.findings import Finding
+from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
 from ullage.render.text import field, label, one_line
-from ullage.results import Bindings, Plan, Plans, Standing, exact_text_of
+from ullage.results import Bindings, Plan, Plans, Standing, Value, exact_text_of
 
 
 class ConciseRenderer:
@@ -30,6 +31,20 @@ class ConciseRenderer:
             for a in plans.assumptions
         )
         return _lines([*supposed, *(_plan(p) for p in plans)])
+
+    def moves(self, moves: Moves) -> str:
+        """``standing law subject class->class verdict->verdict -reason +reason name=old->new``.
+
+        Plans are ``plan name subject name=old->new``, what was supposed ``what-if …`` before them.
+        Where there is nothing, nothing stands.
+        """
+        return _lines(
+            [
+                *(_supposed(s) for s in moves.supposed),
+                *(_moved(m) for m in moves.moved),
+                *(_moved_plan(p) for p in moves.plans),
+            ]
+        )
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """``path:line:column: severity[code]: message``; no place, where none is known."""
@@ -56,6 +71,39 @@ def _plan(plan: Plan) -> str:
     words += [f"{name}={field(exact_text_of(value))}" for name, value in plan.values]
     standing = plan.standing
     return " ".join(words) + (f" | {_standing(standing)}" if standing is not None else "")
+
+
+def _supposed(change: SupposedCell | SupposedRow) -> str:
+    words = ["what-if", change.table, field(change.key)]
+    if isinstance(change, SupposedCell):
+        words.append(f"{change.column}={_change(change.old, change.new)}")
+    return " ".join(words)
+
+
+def _moved(moved: Moved) -> str:
+    sides = (moved.old, moved.new)
+    words = ["standing", moved.law, field(moved.subject_text)]
+    words.append("->".join("" if s is None else s.standing.value for s in sides))
+    words.append("->".join("" if s is None else s.verdict for s in sides))
+    said = [
+        [field(exact_text_of(t)) for t in (*s.reasons, *s.obligations)] if s is not None else []
+        for s in sides
+    ]
+    words += [f"-{t}" for t in said[0] if t not in said[1]]
+    words += [f"+{t}" for t in said[1] if t not in said[0]]
+    return " ".join([*words, *_values(moved.values)])
+
+
+def _moved_plan(plan: MovedPlan) -> str:
+    return " ".join(["plan", plan.plan, field(plan.subject_text), *_values(plan.values)])
+
+
+def _values(values: Mapping[str, tuple[Value | None, Value | None]]) -> list[str]:
+    return [f"{name}={_change(old, new)}" for name, (old, new) in values.items()]
+
+
+def _change(old: Value | None, new: Value | None) -> str:
+    return "->".join("" if v is None else field(exact_text_of(v)) for v in (old, new))
 
 
 def _standing(standing: Standing) -> str:

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ullage.findings import Finding, Severity
+from ullage.moves import Moves
 from ullage.render.base import View
+from ullage.render.moves import MoveBlocks
 from ullage.render.plans import PlanBlocks
 from ullage.render.text import label, one_line
 from ullage.results import (
@@ -53,11 +55,20 @@ class HumanRenderer:
     def plans(self, plans: Plans) -> str:
         """A block a subject, or a table of subjects; what was supposed stands before them."""
 
-        def said(standing: Standing) -> tuple[str, str]:
+        def told(standing: Standing) -> tuple[str, str]:
             colour = _CLASS_COLOURS[standing.standing]
-            return self._paint(standing.standing.value, colour), _said(standing)
+            return self._paint(standing.standing.value, colour), said(standing)
 
-        return PlanBlocks(self._view, said, lambda title: self._paint(title, _BOLD)).text(plans)
+        return PlanBlocks(self._view, told, lambda title: self._paint(title, _BOLD)).text(plans)
+
+    def moves(self, moves: Moves) -> str:
+        """What was supposed, what moves of each law and plan, and how much stays."""
+
+        def painted(kind: StandingClass) -> str:
+            return self._paint(kind.value, _CLASS_COLOURS[kind])
+
+        blocks = MoveBlocks(self._view, painted, said, lambda title: self._paint(title, _BOLD))
+        return blocks.text(moves)
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """Message, positions and help of each; then how many there are. Empty where none is."""
@@ -101,7 +112,7 @@ class HumanRenderer:
         kind = self._paint(
             f"{standing.standing.value:<{_CLASS_WIDTH}}", _CLASS_COLOURS[standing.standing]
         )
-        text = _said(standing)
+        text = said(standing)
         if not self._view.values:
             text = "; ".join(t for t in (text, _unsaid(text, standing.values)) if t)
         line = f"  {kind}  {one_line(standing.subject_text):<{width}}    {one_line(text)}"
@@ -122,7 +133,7 @@ class HumanRenderer:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._view.colour else text
 
 
-def _said(standing: Standing) -> str:
+def said(standing: Standing) -> str:
     """The standing in words: the verdict's, its reasons', and what is still to be read."""
     words = standing.words
     if not words and standing.verdict != standing.standing.value:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from ullage.findings import Finding
+from ullage.findings import Finding, Position
+from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
 from ullage.results import Assumption, Bindings, Plan, Plans, Quantity, Standing, Term, Value
 
@@ -21,16 +22,27 @@ class JsonRenderer:
 
     def standings(self, standings: Sequence[Standing]) -> str:
         """``ullage/standings/1``."""
-        return _document("standings", {}, "standings", (_standing(s) for s in standings))
+        return _document("standings", {}, standings=map(standing_json, standings))
 
     def plans(self, plans: Plans) -> str:
         """``ullage/plan/1``."""
         head = {"what_if": [_assumption(a) for a in plans.assumptions]}
-        return _document("plan", head, "plans", (_plan(p) for p in plans))
+        return _document("plan", head, plans=(_plan(p) for p in plans))
+
+    def moves(self, moves: Moves) -> str:
+        """``ullage/what-if/1``."""
+        cells = [_cell(c) for c in moves.supposed if isinstance(c, SupposedCell)]
+        rows = [_row(c) for c in moves.supposed if isinstance(c, SupposedRow)]
+        return _document(
+            "what-if",
+            {"what_if": cells, "rows": rows, "left": moves.left},
+            moved=(_moved(m) for m in moves.moved),
+            plans=(_moved_plan(p) for p in moves.plans),
+        )
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """``ullage/findings/1``."""
-        return _document("findings", {}, "findings", (_finding(f) for f in findings))
+        return _document("findings", {}, findings=(_finding(f) for f in findings))
 
     def bindings(self, bindings: Bindings) -> str:
         """``ullage/query/1``."""
@@ -38,7 +50,7 @@ class JsonRenderer:
             {n: value_json(v) for n, v in zip(bindings.variables, row, strict=True)}
             for row in bindings.rows
         )
-        return _document("query", {"variables": bindings.variables}, "rows", rows)
+        return _document("query", {"variables": bindings.variables}, rows=rows)
 
 
 def value_json(value: Value) -> Json:
@@ -58,16 +70,75 @@ def _args(term: Term) -> Json:
     return {name: value_json(value) for name, value in term.args}
 
 
-def _standing(standing: Standing) -> Json:
+def standing_json(standing: Standing) -> dict[str, Json]:
+    """A standing as JSON."""
     return {
         "law": standing.law,
         "subject": {name: value_json(value) for name, value in standing.subject},
+        **_verdict(standing),
+        "values": {name: value_json(quantity) for name, quantity in standing.values},
+    }
+
+
+def _verdict(standing: Standing) -> dict[str, Json]:
+    return {
         "standing": standing.standing.value,
         "verdict": standing.verdict,
         "reasons": [{"reason": t.name, "args": _args(t)} for t in standing.reasons],
         "obligations": [{"obligation": t.name, "args": _args(t)} for t in standing.obligations],
-        "values": {name: value_json(quantity) for name, quantity in standing.values},
     }
+
+
+def _moved(moved: Moved) -> Json:
+    return {
+        "law": moved.law,
+        "subject": {name: value_json(value) for name, value in moved.subject},
+        "old": None if moved.old is None else _verdict(moved.old),
+        "new": None if moved.new is None else _verdict(moved.new),
+        "values": _changes(moved.values),
+    }
+
+
+def _moved_plan(plan: MovedPlan) -> Json:
+    return {
+        "plan": plan.plan,
+        "subject": {name: value_json(value) for name, value in plan.subject},
+        "change": "appears" if plan.old is None else "goes" if plan.new is None else "moves",
+        "values": _changes(plan.values),
+    }
+
+
+def _changes(values: Mapping[str, tuple[Value | None, Value | None]]) -> Json:
+    return {name: [_or_null(old), _or_null(new)] for name, (old, new) in values.items()}
+
+
+def _or_null(value: Value | None) -> Json:
+    return None if value is None else value_json(value)
+
+
+def _cell(cell: SupposedCell) -> Json:
+    return {
+        "option": cell.option,
+        "table": cell.table,
+        "key": cell.key,
+        "column": cell.column,
+        "old": _or_null(cell.old),
+        "new": _or_null(cell.new),
+        "place": _position(cell.place),
+    }
+
+
+def _row(row: SupposedRow) -> Json:
+    return {
+        "table": row.table,
+        "key": row.key,
+        "place": _position(row.place),
+        "replaces": None if row.replaces is None else _position(row.replaces),
+    }
+
+
+def _position(place: Position) -> Json:
+    return {"file": place.file, "line": place.line, "column": place.column, "note": place.note}
 
 
 def _plan(plan: Plan) -> Json:
@@ -75,18 +146,17 @@ def _plan(plan: Plan) -> Json:
         "plan": plan.plan,
         "subject": {name: value_json(value) for name, value in plan.subject},
         "values": {name: value_json(value) for name, value in plan.values},
-        "judged": None if plan.standing is None else _standing(plan.standing),
+        "judged": None if plan.standing is None else standing_json(plan.standing),
     }
 
 
 def _assumption(assumption: Assumption) -> Json:
-    old = assumption.old
     return {
         "flag": assumption.flag,
         "table": assumption.table,
         "key": assumption.key,
         "column": assumption.column,
-        "old": None if old is None else value_json(old),
+        "old": _or_null(assumption.old),
         "new": value_json(assumption.new),
     }
 
@@ -96,17 +166,26 @@ def _finding(finding: Finding) -> Json:
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "positions": [
-            {"file": p.file, "line": p.line, "column": p.column, "note": p.note}
-            for p in finding.positions
-        ],
+        "positions": [_position(p) for p in finding.positions],
         "help": finding.help,
     }
 
 
-def _document(schema: str, head: Mapping[str, Json], name: str, elements: Iterable[Json]) -> str:
+def _document(schema: str, head: Mapping[str, Json], **lists: Iterable[Json]) -> str:
     # Each element is dumped by itself: an indented dump of a whole document is far slower.
-    opening = json.dumps({"schema": f"ullage/{schema}/1", **head})[:-1]
+    parts = [json.dumps({"schema": f"ullage/{schema}/1", **head})[:-1]]
+    for name, elements in lists.items():
+        lines = ",\n".join(f"  {json.dumps(e)}" for e in elements)
+        body = f"[\n{lines}\n ]" if lines else "[]"
+        parts.append(f"{json.dumps(name)}: {body}")
+    return ",\n ".join(parts) + "}\n"
+
+
+def document(content: Mapping[str, object], rows: str) -> str:
+    """A JSON document with one line for each element of its last list."""
+    head = {k: v for k, v in content.items() if k != rows}
+    elements = content[rows]
+    assert isinstance(elements, list)
+    opening = json.dumps(head)[:-1]
     lines = ",\n".join(f"  {json.dumps(e)}" for e in elements)
-    body = f"[\n{lines}\n ]" if lines else "[]"
-    return f"{opening},\n {json.dumps(name)}: {body}}}\n"
+    return f"{opening},\n {json.dumps(rows)}: [\n{lines}\n ]}}\n"

@@ -64,6 +64,8 @@ class TypedRule:
     places: dict[int, tuple[Place, ...]] = field(default_factory=dict)
     kept: tuple[object, ...] = ()
     """Nodes of earlier forms of the rule, whose identities must not pass to others."""
+    guarded: bool = False
+    """Whether its first atom keeps it to few instances; only for these it is to compute."""
 
     def sort(self, term: Expr) -> Sort:
         """The sort of a term of this rule."""

@@ -13,6 +13,6 @@ from ullage.rules.lowering.program import (
     Site,
     quoted,
 )
-from ullage.rules.lowering.writer import lower
+from ullage.rules.lowering.writer import lower, settled
 
-__all__ = ["Flags", "Levels", "Line", "Lowered", "RangeCheck", "Site", "lower", "quoted"]
+__all__ = ["Flags", "Levels", "Line", "Lowered", "RangeCheck", "Site", "lower", "quoted", "settled"]

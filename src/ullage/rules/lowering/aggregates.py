@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ullage.rules.lowering.figures import Figure
 from ullage.rules.lowering.program import Line, Site, rule_text, tuple_text
-from ullage.rules.lowering.scribe import Piece, Surroundings
+from ullage.rules.lowering.scribe import Piece
 from ullage.rules.lowering.sites import Calls
 from ullage.rules.numbers import FRACTION
 from ullage.rules.terms import NEGATED, Aggregate, Element, Expr, Op, Var, global_names, names
@@ -114,7 +114,7 @@ class Aggregates:
         nothing = "#sup" if literal.function == "min" else "#inf"
         relation = f"_empty'{number}"
         self.calls.program.empty[relation] = self._site(literal, number, "extremum", outside)
-        around = Surroundings(self.scribe.outer, self.scribe.scope)
+        around = self.scribe.surroundings()
 
         def lines() -> list[Line]:
             body = [p.text for p in around.without(name) if not p.sites & sites]
@@ -168,7 +168,7 @@ class Aggregates:
         self.scribe.add(
             f"{total}({key},{value.text})", (name,), outside, atom=True, sites=(number,)
         )
-        around = Surroundings(self.scribe.outer, self.scribe.scope)
+        around = self.scribe.surroundings()
 
         def lines() -> list[Line]:
             support = around.support(number, outside) if outside else []

@@ -31,9 +31,11 @@ class WriteAgain(Exception):
 class Scribe:
     """Collects the pieces of a body and, while one is open, of a set inside it.
 
-    ``expanded`` names the variables that are written as their limbs.
+    ``expanded`` names the variables that are written as their limbs. In a ``guarded`` rule whatever
+    computes does so for the rule's own instances.
     """
 
+    guarded: bool = False
     expanded: set[str] = field(default_factory=set)
     outer: list[Piece] = field(default_factory=list)
     scope: list[Piece] = field(default_factory=list)
@@ -67,6 +69,10 @@ class Scribe:
         self.expanded.add(variable)
         raise WriteAgain
 
+    def surroundings(self) -> Surroundings:
+        """What stands around the open scope's end, once the whole rule is written."""
+        return Surroundings(self.outer, self.scope, self.guarded)
+
     @contextmanager
     def inside(self) -> Iterator[list[Piece]]:
         """Open the scope of a set's conditions; the pieces added to it."""
@@ -87,6 +93,7 @@ class Surroundings:
 
     outer: Sequence[Piece]
     scope: Sequence[Piece]
+    guarded: bool = False
 
     def pieces(self) -> list[Piece]:
         """All of them, those of the body first."""
@@ -119,7 +126,7 @@ class Surroundings:
     def support(self, site: int, wanted: set[str]) -> list[str]:
         """Literals that bind variables: one atom and its filters, else all that may come before."""
         found = self.before(site, wanted)
-        for piece in found:
+        for piece in () if self.guarded else found:
             if piece.atom and wanted <= piece.binds:
                 filters = [
                     p.text

@@ -64,7 +64,7 @@ class Calls:
         )
         self.found[number] = site
         self.scribe.add(atom, (result,), wanted, atom=True, sites=(number,))
-        around = Surroundings(self.scribe.outer, self.scribe.scope)
+        around = self.scribe.surroundings()
 
         def lines() -> list[Line]:
             function = f"@call{number}({','.join(texts)})"

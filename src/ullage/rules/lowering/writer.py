@@ -20,6 +20,7 @@ from ullage.rules.lowering.aggregates import Aggregates
 from ullage.rules.lowering.levels import RuleLevels, leaves, matched, solved_in_place
 from ullage.rules.lowering.program import (
     Flags,
+    Levels,
     Line,
     Lowered,
     RangeCheck,
@@ -64,23 +65,35 @@ def lower(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -
 
     Raises TooWide where a literal is too large for the shape of the flags.
     """
+    program = Lowered(flags.shape, levels=dict(facts))
+    checks = _Ranges()
+    for each in _settled(rules, program.levels, flags):
+        RuleWriter(each, program, checks).write()
+    checks.write(program)
+    return program
+
+
+def settled(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -> Levels:
+    """The levels that the rules settle at over facts whose slots have these, as ``lower`` does."""
+    levels = dict(facts)
+    _settled(rules, levels, flags)
+    return levels
+
+
+def _settled(rules: Sequence[TypedRule], slots: Levels, flags: Flags) -> list[RuleLevels]:
+    """The rules, unfolded and with their levels; those of all slots are raised in place."""
     rules = [unfold(t) for t in rules]
     numbering: dict[int, int] = {}
     for typed in rules:
         for literal in (typed.rule.head, *typed.rule.body):
             _number(literal, numbering)
-    program = Lowered(flags.shape, levels=dict(facts))
-    levels = [RuleLevels(t, program.levels, flags, numbering) for t in rules]
+    levels = [RuleLevels(t, slots, flags, numbering) for t in rules]
     before = None
-    while before != program.levels:
-        before = dict(program.levels)
+    while before != slots:
+        before = dict(slots)
         for each in levels:
             each.raise_slots()
-    checks = _Ranges()
-    for each in levels:
-        RuleWriter(each, program, checks).write()
-    checks.write(program)
-    return program
+    return levels
 
 
 def _number(item: Literal | Expr | Element, numbering: dict[int, int]) -> None:
@@ -140,7 +153,7 @@ class RuleWriter:
         self.rule = levels.typed.rule
         self.program = program
         self.ranges = ranges
-        self.scribe = Scribe()
+        self.scribe = Scribe(levels.typed.guarded)
         self.calls = Calls(levels, self.scribe, program)
         self.figures = self.calls.figures
         self.aggregates = Aggregates(self.calls, self)

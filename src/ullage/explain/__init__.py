@@ -1,0 +1,1 @@
+"""Derivations: why something holds, and why not, found after the solve."""
