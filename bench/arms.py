@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     starts = []
     for n in map(int, args.n.split(",")):
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "arms.yaml").write_text("".join(_arms(n)), encoding="utf-8")
+            (Path(folder) / "arms.yaml").write_text("".join(arms(n)), encoding="utf-8")
             words = ["-m", "ullage", "standings", "arm_memory_fit", "--format", "json"]
             words += ["--facts", str(FACTS), "--facts", folder]
             starts.append(start(f"the fit of {n} arms", words, args.repeat, 2.0))
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _arms(n: int) -> Iterator[str]:
+def arms(n: int) -> Iterator[str]:
     """Rows of arms, alike on every machine, each with a budget or a group of its own."""
     yield "arm:\n"
     for i in range(n):

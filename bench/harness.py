@@ -45,12 +45,12 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The medians of one whole command, in seconds; the target is one of wall time."""
+    """The medians of one whole command, in seconds; the target, if any, is one of wall time."""
 
     command: str
     seconds: float
     cpu_seconds: float
-    target: float
+    target: float | None = None
 
 
 def arguments(
@@ -98,7 +98,7 @@ def in_turns(
             done = subprocess.run(
                 [sys.executable, script, name, *words],
                 cwd=HERE,
-                env=_environment(),
+                env=environment(),
                 stdout=subprocess.PIPE,
                 check=True,
             )
@@ -114,7 +114,7 @@ def in_turns(
     return results, agreed and all(a == first for a in answers.values())
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """This checkout's ullage, whatever is installed."""
     known = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), *([known] if known else [])])}
@@ -131,13 +131,13 @@ def growths(results: Sequence[Result], sizes: Sequence[int]) -> list[Ratio]:
     return ratios
 
 
-def start(command: str, words: Sequence[str], repeat: int, target: float) -> Start:
+def start(command: str, words: Sequence[str], repeat: int, target: float | None = None) -> Start:
     """Time a whole command of Python, its start-up included."""
     walls, cpus = [], []
     for _ in range(repeat):
         begin, spent = time.perf_counter(), _children()
         done = subprocess.run(
-            [sys.executable, *words], cwd=HERE.parent, env=_environment(), capture_output=True
+            [sys.executable, *words], cwd=HERE.parent, env=environment(), capture_output=True
         )
         walls.append(time.perf_counter() - begin)
         cpus.append(_children() - spent)
@@ -182,7 +182,8 @@ def publish(
     """Print ratios and times, and write all figures of the run where a file is named."""
     if ratios:
         _print_ratios(ratios)
-    _print_starts(starts)
+    if starts:
+        _print_starts(starts)
     if file is not None:
         _write_json(file, results, ratios, starts)
 
@@ -196,7 +197,9 @@ def _print_ratios(ratios: Sequence[Ratio]) -> None:
         cells = "".join(f"{here[n].ratio:9.2f}" if n in here else " " * 9 for n in sizes)
         target = next(iter(here.values())).target
         print(f"{cells}   {what}" + (f" (to stay within {target:g})" if target else ""))
-    print("\ngrowth is by the rows: 1 is linear; below 1, what is fixed still counts\n")
+    if any(r.what.startswith("growth") for r in ratios):
+        print("\ngrowth is by the rows: 1 is linear; below 1, what is fixed still counts")
+    print()
 
 
 def _print_starts(starts: Sequence[Start]) -> None:
@@ -204,7 +207,8 @@ def _print_starts(starts: Sequence[Start]) -> None:
     print(f"{'wall':>9}{'CPU':>9}   whole command, in seconds")
     for each in starts:
         times = f"{each.seconds:9.3f}{each.cpu_seconds:9.3f}"
-        print(f"{times}   {each.command} (wall to stay within {each.target:g} s)")
+        within = f" (wall to stay within {each.target:g} s)" if each.target else ""
+        print(f"{times}   {each.command}{within}")
 
 
 def _write_json(

@@ -486,6 +486,10 @@ def _column(column: Column, table: Table, policy: Policy) -> tuple[str, str, str
         said.append(f"at least {exact_text(column.minimum)}")
     if column.maximum is not None:
         said.append(f"at most {exact_text(column.maximum)}")
+    if column.sensitive:
+        said.append("sensitive")
+    if column.date:
+        said.append("date")
     if column.references:
         said.append("a row of " + " or ".join(_code(r) for r in column.references))
     name = f"**{_code(column.name)}**" if in_key else _code(column.name)

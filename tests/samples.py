@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ullage.findings import Finding, Position, Severity
+from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.results import (
     Assumption,
     Bar,
@@ -168,4 +169,54 @@ PLANS = Plans(
         ),
         "sizes": PlanLayout("a size"),
     },
+)
+
+ROW = Position("facts/more.yaml", 2, 5)
+MOVES = Moves(
+    (
+        SupposedRow("host", "a/1", ROW),
+        SupposedRow("host", "a/2", ROW),
+        SupposedRow("tier", "x\ny", ROW, Position("facts/tiers.yaml", 7, 5)),
+        SupposedCell("--set", "policy", "standard", "floor", RESERVE, USABLE, ROW),
+        SupposedCell("--unset", "arm", "b", "tags", ("p", "q r"), None, ROW),
+        SupposedCell(
+            "--set", "arm", "c", "kept", True, True, Position("rules/t.yaml", 3, 1, "the default")
+        ),
+    ),
+    (
+        Moved(
+            standing(
+                "fit",
+                {"arm": "x"},
+                StandingClass.ESTABLISHED,
+                "fits",
+                "fits, with 25.60 GiB left",
+                values=(("headroom", RESERVE), ("steady", ZERO), ("link", RATE)),
+            ),
+            standing(
+                "fit",
+                {"arm": "x"},
+                StandingClass.REFUSED,
+                "refused",
+                reasons=(Term("short", (("on", "host link"),), "it is short on host link"),),
+                values=(("headroom", Quantity(RESERVE.value - 1, BYTES)), ("steady", ZERO)),
+            ),
+        ),
+        Moved(
+            standing(
+                "fit", {"arm": "y z"}, StandingClass.REFUSED, "refused", reasons=(Term("cut"),)
+            ),
+            None,
+        ),
+        Moved(MARLIN, TRITON),
+    ),
+    (
+        MovedPlan(
+            Plan("room", (("host", "a"),), (("usable", USABLE), ("fits", True))),
+            Plan("room", (("host", "a"),), (("usable", THIRD), ("fits", False), ("kind", "one"))),
+        ),
+        MovedPlan(None, Plan("room", (("host", "b"),), ())),
+        MovedPlan(Plan("room", (("host", "c"),), ()), None),
+    ),
+    1,
 )

@@ -25,7 +25,7 @@ UNSHOWN = {
 }
 """Codes that no files can show, and why."""
 
-NO_CODES = {"fail-on", "ullage-progress", "utf-8-sig"}
+NO_CODES = {"fail-on", "ullage-progress", "utf-8-sig", "what-if", "why-not"}
 """Words of the shape of a code that are none."""
 
 FILLED = {
@@ -108,7 +108,8 @@ def test_examples_print_what_the_page_says(name: str, ran: Ran) -> None:
 
 
 def test_the_guide_and_the_reference_of_verbs_run() -> None:
-    pages = {"guide", "fit", "planning", "language", "facts", "import", "cli", "api", "policy"}
+    pages = {"guide", "fit", "planning", "language", "facts", "import", "records", "cli", "api"}
+    pages |= {"policy"}
     assert {"../README.md", *(f"{page}.md" for page in pages)} <= set(RUN)
     assert PAGES["guide.md"].start == "empty"
 

@@ -18,13 +18,16 @@ from samples import (
     FINDINGS,
     HOST,
     MARLIN,
+    MOVES,
     PLANS,
     STANDINGS,
     TRITON,
+    UNREAD,
     standing,
 )
 
 from ullage.findings import Finding, Position
+from ullage.moves import Moved, Moves, SupposedCell
 from ullage.render import FORMATS, View
 from ullage.render.text import field, one_line
 from ullage.results import (
@@ -417,6 +420,102 @@ established
         """
     )
     assert CONCISE.plans(Plans(())) == ""
+
+
+def test_human_moves() -> None:
+    assert HUMAN.moves(MOVES) == golden(
+        r"""
+        host/a/1 and 1 more: a row  (facts/more.yaml:2:5)
+        tier/x\ny: a row  (facts/more.yaml:2:5 instead of facts/tiers.yaml:7:5)
+        policy/standard/floor: 25.60 GiB → 128 GiB  (facts/more.yaml:2:5)
+        arm/b/tags: (p, q r) → (not there)  (facts/more.yaml:2:5)
+        arm/c/kept: true, as it is  (rules/t.yaml:3:1, the default)
+
+        fit
+          established → refused  x
+              was  fits, with 25.60 GiB left
+              now  it is short on host link
+              headroom  27487790694.4 bytes → 27487790693.4 bytes  (-1 B)
+              link      450 GB/s → ?
+          refused → (not there)  y z
+              was  cut
+
+        weight_offload_split
+          refused → established  gh200-glm52-triton
+              was  backend MARLIN allocates new weights and scales
+              now  zero-copy UVA view, 0 device copies
+              device_copies  ? → 0
+
+        plan room
+          a
+              usable  128 GiB → 341.33 MiB  (-127.67 GiB)
+              fits    true → false
+              kind    ? → one
+          b  (new)
+          c  (gone)
+
+        1 standing stays as it is
+        """
+    )
+    plain = FORMATS["human"](View(unicode=False)).moves(MOVES)
+    assert plain == HUMAN.moves(MOVES).replace("→", "->")
+    assert plain.isascii()
+    painted = FORMATS["human"](View(colour=True)).moves(MOVES)
+    assert "\x1b[32mestablished\x1b[0m → \x1b[31mrefused\x1b[0m" in painted
+    assert re.sub(r"\x1b\[\d+m", "", painted) == HUMAN.moves(MOVES)
+
+
+def test_human_moves_say_so_where_nothing_does() -> None:
+    same = tuple(c for c in MOVES.supposed if isinstance(c, SupposedCell) and c.same)
+    assert HUMAN.moves(Moves(same, (), (), 3)).endswith(
+        "\n\nnothing moves: the facts are what is supposed\n3 standings stay as they are\n"
+    )
+    assert HUMAN.moves(Moves(MOVES.supposed, (), (), 0)).endswith(
+        "\n\nnothing moves\n0 standings stay as they are\n"
+    )
+
+
+def test_refusals_that_end_stand_first() -> None:
+    refused, open_, established = MARLIN, UNREAD, TRITON
+    pairs = [
+        (established, refused),
+        (None, established),
+        (open_, established),
+        (refused, established),
+        (refused, open_),
+        (established, None),
+    ]
+    text = HUMAN.moves(Moves((), tuple(Moved(*pair) for pair in pairs), (), 0))
+    assert re.findall(r"^  (\S.*) → (\S+| ?\(not there\))  ", text, re.M) == [
+        ("refused", "established"),
+        ("unestablished", "established"),
+        ("refused", "unestablished"),
+        ("established", "refused"),
+        ("(not there)", "established"),
+        ("established", "(not there)"),
+    ]
+
+
+def test_concise_moves() -> None:
+    assert CONCISE.moves(MOVES) == golden(
+        r"""
+        what-if host a/1
+        what-if host a/2
+        what-if tier "x\ny"
+        what-if policy standard floor="27487790694.4 bytes"->"137438953472 bytes"
+        what-if arm b tags="(p, q r)"->
+        what-if arm c kept=true->true
+        standing fit x established->refused fits->refused +"short(host link)" HEADROOM LINK
+        standing fit "y z" refused-> refused-> -cut
+        standing weight_offload_split gh200-glm52-triton refused->established RELAYOUT
+        plan room a usable="137438953472 bytes"->"1073741824/3 bytes" fits=true->false kind=->one
+        plan room b
+        plan room c
+        """
+    ).replace("HEADROOM", 'headroom="27487790694.4 bytes"->"27487790693.4 bytes"').replace(
+        "LINK", 'link="450000000000 bytes_per_second"->'
+    ).replace("RELAYOUT", "refused->uva_zero_copy_view -relayout_backend(MARLIN) device_copies=->0")
+    assert CONCISE.moves(Moves((), (), (), 3)) == ""
 
 
 def test_json_plans_are_a_line_each() -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from samples import BINDINGS, FINDINGS, PLANS, STANDINGS
+from samples import BINDINGS, FINDINGS, MOVES, PLANS, STANDINGS
 
+from ullage.moves import Moves
 from ullage.render import FORMATS, View
 from ullage.results import Bindings, Plans
 
@@ -36,6 +37,8 @@ def validator(name: str) -> Draft202012Validator:
         ("findings-1", JSON.findings([])),
         ("plan-1", JSON.plans(PLANS)),
         ("plan-1", JSON.plans(Plans(()))),
+        ("what-if-1", JSON.moves(MOVES)),
+        ("what-if-1", JSON.moves(Moves((), (), (), 0))),
         ("query-1", JSON.bindings(BINDINGS)),
         ("query-1", JSON.bindings(Bindings((), ((),)))),
     ],
@@ -105,11 +108,15 @@ def test_findings_are_held_to_the_contract(change: Callable[[Any], None]) -> Non
 
 
 def test_the_schemas_agree_on_what_a_value_is() -> None:
-    standings, query, plan = (schema(n)["$defs"] for n in ("standings-1", "query-1", "plan-1"))
+    standings, query, plan, what_if = (
+        schema(n)["$defs"] for n in ("standings-1", "query-1", "plan-1", "what-if-1")
+    )
     for name in ("name", "args", "value", "quantity", "term"):
-        assert standings[name] == query[name] == plan[name]
+        assert standings[name] == query[name] == plan[name] == what_if[name]
     for name in ("standing", "reason", "obligation"):
         assert standings[name] == plan[name]
+    for name in ("reason", "obligation"):
+        assert standings[name] == what_if[name]
 
 
 @pytest.mark.parametrize(
@@ -132,3 +139,26 @@ def test_plans_are_held_to_the_contract(change: Callable[[Any], None]) -> None:
     change(broken)
     assert validator("plan-1").is_valid(document)
     assert not validator("plan-1").is_valid(broken)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(put(-1, "left"), id="fewer than none"),
+        pytest.param(drop("left"), id="no word on what stays"),
+        pytest.param(drop("what_if", 0, "place"), id="no place"),
+        pytest.param(put("--flag", "what_if", 0, "option"), id="unknown option"),
+        pytest.param(drop("rows", 0, "replaces"), id="no word on another row"),
+        pytest.param(drop("moved", 0, "old"), id="nothing of what was"),
+        pytest.param(put(None, "moved", 1, "old"), id="neither old nor new"),
+        pytest.param(put([None], "moved", 0, "values", "headroom"), id="one side of a value"),
+        pytest.param(put([1, 2], "moved", 0, "values", "headroom"), id="bare figures"),
+        pytest.param(put("comes", "plans", 0, "change"), id="unknown change"),
+    ],
+)
+def test_moves_are_held_to_the_contract(change: Callable[[Any], None]) -> None:
+    document = json.loads(JSON.moves(MOVES))
+    broken = copy.deepcopy(document)
+    change(broken)
+    assert validator("what-if-1").is_valid(document)
+    assert not validator("what-if-1").is_valid(broken)
