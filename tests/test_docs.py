@@ -109,7 +109,7 @@ def test_examples_print_what_the_page_says(name: str, ran: Ran) -> None:
 
 def test_the_guide_and_the_reference_of_verbs_run() -> None:
     pages = {"guide", "fit", "planning", "language", "facts", "import", "records", "cli", "api"}
-    pages |= {"policy"}
+    pages |= {"policy", "why"}
     assert {"../README.md", *(f"{page}.md" for page in pages)} <= set(RUN)
     assert PAGES["guide.md"].start == "empty"
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from samples import BINDINGS, FINDINGS, MOVES, PLANS, STANDINGS
 
+from ullage import Policy
 from ullage.moves import Moves
 from ullage.render import FORMATS, View
+from ullage.render.explanations import denial, explanation
 from ullage.results import Bindings, Plans
 
 JSON = FORMATS["json"](View())
@@ -107,6 +111,99 @@ def test_findings_are_held_to_the_contract(change: Callable[[Any], None]) -> Non
     assert not validator("findings-1").is_valid(document)
 
 
+SMALL = Path(__file__).resolve().parents[1] / "docs" / "small"
+
+
+@cache
+def small() -> Policy:
+    return Policy.load(SMALL / "rules", SMALL / "facts")
+
+
+def proof(*question: str) -> Any:
+    text = explanation(small().why(*question), "json", None, depth=None, every=False)
+    return json.loads(text)
+
+
+def why_not(*question: str, vary: str = "") -> Any:
+    would_do = small().reach(*question, vary=[vary]) if vary else None
+    text = denial(small().why_not(*question), "json", None, depth=None, would_do=would_do)
+    return json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [["room", "serve"], ["room", "index"], ["room", "train", "headroom"], ["free(anvil, _)"],
+     ["machine(anvil, gpus, 1)"], ["placement", "train"]],
+)  # fmt: skip
+def test_proofs_are_valid(question: list[str]) -> None:
+    validator("proof-1").validate(proof(*question))
+
+
+def test_what_is_told_of_what_does_not_hold_is_valid() -> None:
+    for question in (["room", "serve"], ["room", "index"], ["machine(bellows, state, up)"],
+                     ["free(anvil, 1 B)"], ["_unseen(train, _)"]):  # fmt: skip
+        validator("why-not-1").validate(why_not(*question))
+    varied = why_not("room", "serve", "fits", vary="job/serve/need")
+    validator("why-not-1").validate(varied)
+    validator("goal-1").validate(varied["would_do"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(drop("goals"), id="no goals"),
+        pytest.param(put([], "goals"), id="nothing proved"),
+        pytest.param(put([], "steps"), id="no steps"),
+        pytest.param(put("ullage/proof/2", "schema"), id="another schema"),
+        pytest.param(put("0" * 63, "digests", "facts/machines.yaml:12:5"), id="half a digest"),
+        pytest.param(put("given", "steps", 0, "kind"), id="unknown kind"),
+        pytest.param(put(["0" * 32], "steps", 0, "premises"), id="a fact with a premise"),
+        pytest.param(put("a.", "steps", 0, "rule"), id="a fact with a rule"),
+        pytest.param(put(None, "steps", -1, "rule"), id="a conclusion without a rule"),
+        pytest.param(put("me", "steps", -1, "source"), id="a conclusion with a source"),
+        pytest.param(put("x", "steps", 0, "id"), id="no id"),
+        pytest.param(put(0, "steps", 0, "line"), id="no line"),
+        pytest.param(put(7, "steps", -1, "bindings", "Job"), id="a bare value"),
+        pytest.param(drop("steps", 0, "label"), id="nothing in words"),
+        pytest.param(put(1, "steps", 0, "weight"), id="unknown key"),
+    ],
+)
+def test_proofs_are_held_to_the_contract(change: Callable[[Any], None]) -> None:
+    document = proof("room", "serve")
+    broken = copy.deepcopy(document)
+    change(broken)
+    assert validator("proof-1").is_valid(document)
+    assert not validator("proof-1").is_valid(broken)
+
+
+FAILING = ("refuted", 0, "rules", 0, "failing", 0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(drop("unread"), id="no word on what is unread"),
+        pytest.param(put([], "refuted"), id="nothing asked"),
+        pytest.param(put({"law": "room"}, "standing"), id="half a standing"),
+        pytest.param(put("perhaps", "standing", "standing"), id="unknown class"),
+        pytest.param(drop("refuted", 0, "rules", 0, "label"), id="nothing in words"),
+        pytest.param(put(0, "refuted", 0, "rules", 0, "distance"), id="nothing fails"),
+        pytest.param(drop(*FAILING, "short"), id="no word on by how much"),
+        pytest.param(put(1.5, *FAILING, "short"), id="a bare figure"),
+        pytest.param(put("much", *FAILING, "obstacle"), id="a word for an obstacle"),
+        pytest.param(put({"table": "job"}, *FAILING, "unread"), id="half a cell"),
+        pytest.param(put({}, "would_do"), id="changes of no schema"),
+        pytest.param(put(1, "weight"), id="unknown key"),
+    ],
+)
+def test_denials_are_held_to_the_contract(change: Callable[[Any], None]) -> None:
+    document = why_not("room", "serve")
+    broken = copy.deepcopy(document)
+    change(broken)
+    assert validator("why-not-1").is_valid(document)
+    assert not validator("why-not-1").is_valid(broken)
+
+
 def test_the_schemas_agree_on_what_a_value_is() -> None:
     standings, query, plan, what_if = (
         schema(n)["$defs"] for n in ("standings-1", "query-1", "plan-1", "what-if-1")
@@ -115,6 +212,8 @@ def test_the_schemas_agree_on_what_a_value_is() -> None:
         assert standings[name] == query[name] == plan[name] == what_if[name]
     for name in ("standing", "reason", "obligation"):
         assert standings[name] == plan[name]
+    for name in ("name", "args", "value", "quantity", "term"):
+        assert schema("why-not-1")["$defs"][name] == standings[name]
     for name in ("reason", "obligation"):
         assert standings[name] == what_if[name]
 

@@ -14,12 +14,14 @@ import shutil
 from collections.abc import Sequence
 from contextlib import chdir
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import zoo
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from support import declared, write_rules
 
 from ullage import Policy, PolicyError, UsageError
@@ -28,6 +30,7 @@ from ullage.explain.answers import Denial, Explanation
 from ullage.explain.derive import MOST_WAYS, Derivation
 from ullage.explain.outline import DEEPEST, nodes
 from ullage.reference.values import Atom
+from ullage.render.explanations import denial, explanation
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).parent / "golden" / "why"
@@ -409,6 +412,18 @@ def test_unread_facts_are_those_that_readings_may_change(animals: Policy) -> Non
     assert animals.why_not("fine", "ääh").unread == ()
     assert animals.why_not("mixed_red(elm, 6)").unread == ()
     assert animals.why_not("all_weighed(ääh)").unread == (("over", "ääh/oak/2-b.c d", "weight"),)
+
+
+def test_documents_keep_to_their_schemas(animals: Policy) -> None:
+    for name, questions in (("proof-1", TOLD), ("why-not-1", NOT_TOLD)):
+        schema = json.loads((files("ullage") / "schemas" / f"{name}.json").read_text("utf-8"))
+        validator = Draft202012Validator(schema)
+        for question in questions:
+            if name == "why-not-1":
+                text = denial(animals.why_not(question), "json", None, depth=None)
+            elif TOLD[question] is not None:
+                text = explanation(animals.why(question), "json", None, depth=None, every=False)
+            validator.validate(json.loads(text))
 
 
 # Several ways, recursion, depth.

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ullage.changes import Add, Set, Unset
+    from ullage.explain.answers import Denial, Explanation
+    from ullage.explain.proof import Proof
     from ullage.findings import Finding, PolicyError, Position, Severity, UsageError
     from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
     from ullage.policy import Policy
     from ullage.records.record import Record
     from ullage.records.replay import Replay, replay
+    from ullage.reference.verify import verify
     from ullage.results import (
         Assumption,
         Bar,
@@ -42,6 +45,8 @@ __all__ = [
     "Assumption",
     "Bar",
     "Bindings",
+    "Denial",
+    "Explanation",
     "Finding",
     "Law",
     "Moved",
@@ -53,6 +58,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Position",
+    "Proof",
     "Quantity",
     "Record",
     "Replay",
@@ -67,6 +73,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "replay",
+    "verify",
 ]
 
 _HOMES = {
@@ -90,12 +97,13 @@ _HOMES = {
         "ullage.results",
     ),
     **dict.fromkeys(("Add", "Set", "Unset"), "ullage.changes"),
-    **dict.fromkeys(
-        ("Moved", "MovedPlan", "Moves", "SupposedCell", "SupposedRow"), "ullage.moves"
-    ),
+    **dict.fromkeys(("Moved", "MovedPlan", "Moves", "SupposedCell", "SupposedRow"), "ullage.moves"),
+    **dict.fromkeys(("Denial", "Explanation"), "ullage.explain.answers"),
     "Policy": "ullage.policy",
+    "Proof": "ullage.explain.proof",
     "Record": "ullage.records.record",
     **dict.fromkeys(("Replay", "replay"), "ullage.records.replay"),
+    "verify": "ullage.reference.verify",
 }
 
 

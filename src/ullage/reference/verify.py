@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from ullage.findings import Finding, UsageError
 from ullage.folders import folders
@@ -37,6 +39,33 @@ def verifier(
         return findings, len(steps) if isinstance(steps, list) else 0
 
     return check
+
+
+class Documented(Protocol):
+    """What has a proof as a document."""
+
+    def document(self) -> Mapping[str, object]:
+        """The proof, as JSON has it."""
+        ...
+
+
+def verify(
+    proof: Documented | Mapping[str, object] | str,
+    rules: Sequence[Path | str] | Path | str | None = None,
+    facts: Sequence[Path | str] | Path | str | None = None,
+    *,
+    override: bool = False,
+) -> tuple[Finding, ...]:
+    """What does not hold of a proof, its document or its JSON text; nothing where all of it does.
+
+    It is held against the rules and facts on disk, by folders as for ``Policy.load``, and without
+    the solver. Codes: ``json-syntax``, ``bad-proof``, ``proof-broken``. Raises UsageError where a
+    folder is missing, PolicyError where the policy is invalid.
+    """
+    if not isinstance(proof, str):
+        proof = json.dumps(proof if isinstance(proof, Mapping) else proof.document())
+    findings, _ = verifier(rules, facts, override=override)(proof, "<proof>")
+    return tuple(findings)
 
 
 def read_proof(path: Path) -> tuple[str, str]:

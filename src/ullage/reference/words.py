@@ -56,7 +56,7 @@ class Words:
     def label(self, rule: Rule, bindings: Bindings) -> str:
         """What a rule concludes: its label with the values in its places, else its head."""
         if rule.label is None:
-            return literal_text(rule.head, bindings, self.value)
+            return self.claim(rule.head, bindings)
         first, *rest = rule.label.text.split("%")
         told = (self.value(bindings[n]) if n in bindings else "?" for n in rule.label.args)
         return first + "".join(value + text for value, text in zip(told, rest, strict=True))

@@ -12,7 +12,7 @@ from ullage.explain.refute import Attempt, Failing, Refutation
 from ullage.reference.text import aggregate_text, atom_text, literal_text, pattern_text
 from ullage.render.human import said
 from ullage.render.json_ import Json, document, value_json
-from ullage.render.outlines import dot, markdown, tree
+from ullage.render.outlines import dot, escaped, markdown, tree
 from ullage.render.reaching import reach_json, reaching
 from ullage.render.text import one_line
 from ullage.results import Standing
@@ -46,9 +46,11 @@ def denial(
         return document(content, "refuted")
     outline = found.outline(depth=depth or DEEPEST)
     text = _told(outline, found.question.words, format, stream, found.standing)
-    if format in ("human", "tree") and found.unread:
-        lines = [f"  {table} {key}: {column}\n" for table, key, column in found.unread]
-        text += "\nunread on the way:\n" + "".join(lines)
+    unread = [one_line(f"{table} {key}: {column}") for table, key, column in found.unread]
+    if format in ("human", "tree") and unread:
+        text += "\nunread on the way:\n" + "".join(f"  {cell}\n" for cell in unread)
+    if format == "markdown" and unread:
+        text += "\nUnread on the way:\n\n" + "".join(f"- {escaped(cell)}\n" for cell in unread)
     if would_do is not None and format in ("human", "tree"):
         text += f"\n{reaching(would_do, 'human')}"
     if would_do is not None and format == "markdown":

@@ -32,14 +32,14 @@ def tree(outline: Sequence[Node], *, unicode: bool = True) -> str:
 def markdown(outline: Sequence[Node], title: str) -> str:
     """A nested list, with the sources as a list below it."""
     sources = _Sources(outline)
-    lines = [f"### {_escaped(title)}", ""]
+    lines = [f"### {escaped(title)}", ""]
     for level, node in nodes(outline):
         place = f" (`{one_line(str(node.place))}`)" if node.place is not None else ""
         number = sources.mark(node)
-        lines.append(f"{'  ' * level}- {_escaped(_told(node))}{place}{number}")
+        lines.append(f"{'  ' * level}- {escaped(_told(node))}{place}{number}")
     if sources.numbers:
         lines += ["", "Sources:", ""]
-        lines += [f"{n}. {_escaped(one_line(text))}" for text, n in sources.numbers.items()]
+        lines += [f"{n}. {escaped(one_line(text))}" for text, n in sources.numbers.items()]
     return "".join(f"{text}\n" for text in lines)
 
 
@@ -94,6 +94,6 @@ class _Sources:
         return ["", "sources:", *(f"  [{n}] {one_line(t)}" for t, n in self.numbers.items())]
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown takes as it stands."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|" else c for c in text)
