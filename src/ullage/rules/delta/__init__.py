@@ -20,8 +20,8 @@ of an atom without what is gone of it, and what has come. What is outside the re
 
 A view to which the region leads through other atoms only has the region's key in it, too; and what
 leads through several goes from relation to relation (``lines``), so that no order of joining is
-bad. Predicates that build on themselves have a key that stays the same on the way, or none: then they
-are concluded anew as a whole.
+bad. Predicates that build on themselves have a key that stays the same on the way, or none: then
+they are concluded anew as a whole.
 
 Of *lazy* nodes not even what held is concluded of all facts, but once for each key that is asked
 for: of the subjects that may have moved, and of what these rest on (``lazy``).
