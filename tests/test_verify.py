@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ullage
-from ullage import Policy, PolicyError, UsageError
+from ullage import Policy, PolicyError, Severity, UsageError
 from ullage.cli import main
 from ullage.explain.proof import prove
 from ullage.findings import Finding
@@ -594,6 +594,74 @@ def test_what_a_proof_does_not_rest_on_may_change(
     change(tmp_path)
     code, out, _ = run(capsys, "verify", "proof.json")
     assert (code, out) == (0, "")
+
+
+RULES = (
+    "compared(Paint, Size) :- paint(Paint, size, Size), Size >= red.",
+    "compared(Paint, Size) :- paint(Paint, shade, Size).",
+    "compared(Paint, 3) :- paint(Paint).",
+    "compared(P) :- paint(P).",
+    "compared(Paint, Size) :- nix(Paint, Size).",
+    "nix(P) :- paint(P).",
+    "paint(P) :- over((P, _)).",
+    'compared(Paint, "5 x") :- paint(Paint).',
+    "standing(nix, P, good) :- paint(P).",
+    "standing(fine, P, god) :- paint(P).",
+    "compared(Paint, Size + Size) :- compared(Paint, Size).",
+    "compared(Paint, Size) :- paint(Paint, size, Size), not compared(Paint, Size).",
+    "compared(Paint, S) :- paint(Paint), S = #sum { X, P : compared(P, X) }.",
+    "compared(Paint, Size) :- paint(Paint, sise, Size).",
+    "compared(Paint, -Shade) :- paint(Paint, shade, Shade).",
+    "compared(Paint, S) :- paint(Paint), S = #sum { X : paint(_, shade, X) }.",
+    # Nothing binds a variable, or something does.
+    "compared(Paint, X) :- paint(Paint).",
+    "compared(Paint, Size) :- paint(Paint), not paint(Paint, size, Size).",
+    "compared(Paint, Size) :- paint(Paint), not not paint(Paint, size, Size).",
+    'compared(Paint, Size) :- paint(Paint), Size > "1 B".',
+    "compared(Paint, Size) :- paint(Paint), paint(Paint, size, Own), Size = Own + Size.",
+    "compared(Paint, Size) :- paint(Paint, size, Own), Size - Own = Own.",
+    "compared(Paint, Size) :- paint(Paint, size, Own), Size = Own * 2.",
+    "compared(Paint, Size) :- paint(Paint, size, Own), Own * 2 = Size.",
+    "compared(Paint, Size) :- Size = Own, paint(Paint, size, Own).",
+    "compared(Paint, Size) :- Other = Size, Size = Other, paint(Paint).",
+    "compared(Paint, Size) :- paint(Paint, size, Size), not over((Paint, _)).",
+    "compared(Paint, Size) :- paint(Paint, size, Size), not over((Paint, Under)).",
+    "compared(Paint, Size) :- paint(Paint, size, Size), _ < 3.",
+    'compared(Paint, Size) :- paint(Paint), Size = #max { Own : paint(Paint, size, Own); "1 B" }.',
+    "compared(Paint, Size) :- paint(Paint), Size = #max { Own : paint(Paint, size, Size) }.",
+    "compared(Paint, Size) :- paint(Paint), Size = #max { Own }, paint(Paint, size, Own).",
+    "compared(Paint, Size) :- paint(Paint, size, Size), not 1 < #count { P : over((P, _)) }.",
+    "compared(Paint, Size) :- paint(Paint, size, Size), #count { P : not over((P, _)) } = 1.",
+    "compared(Paint, Size) :- paint(Paint), #sum { 1 : over((Paint, _)) } > Size.",
+    "compared(Paint, Size) :- paint(Paint, size, Size), over((_, U)) : over((Paint, U)).",
+    "compared(Paint, Size) :- paint(Paint, size, Size), over((U, V)) : over((Paint, U)).",
+    "compared(Paint, Size) :- paint(Paint, size, Size), U != Paint : over((Paint, U)).",
+    "numbered(Paint, N) :- paint(Paint), N = 1..3.",
+    "numbered(Paint, N + 1) :- paint(Paint, parts, N + 1).",
+    "numbered(Paint, N) :- paint(Paint, parts, N * 2).",
+    "numbered(Paint, 1..N) :- paint(Paint, parts, N).",
+    "paired((A, B)) :- (A, B) = (C, D), over((C, D)).",
+)
+"""Rules that the zoo could have, sound and unsound."""
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_an_unsound_policy_proves_nothing(text: str, tmp_path: Path) -> None:
+    """What `check` refuses, the second program refuses as well, without the solver."""
+    folder = zoo.write(tmp_path)
+    rule(text)(folder)
+    checked = {
+        f.code
+        for f in Policy.load(folder / "rules", folder / "facts").check()
+        if f.severity is Severity.ERROR
+    }
+    found: set[str] = set()
+    try:
+        reference.load([folder / "rules"], [folder / "facts"])
+    except PolicyError as error:
+        found = {f.code for f in error.findings}
+    # Without a value an expression is found where it is needed.
+    assert found == checked - {"empty-extremum", "division-by-zero", "lone-variable"}
 
 
 # What is no proof.

@@ -191,12 +191,10 @@ def test_markdown_escapes_what_it_says(tmp_path: Path, capsys: pytest.CaptureFix
 def test_notebooks_and_prints_show_the_same() -> None:
     found = shipped().why(*MARLIN)
     assert str(found) in golden("marlin.txt")
-    assert found._repr_markdown_().split("\n", 1)[1] == golden("marlin.md").split("\n", 1)[1]
+    assert found._repr_markdown_() == golden("marlin.md")
     denied = shipped().why_not(*UNREAD)
     assert str(denied) in golden("not-one-unread.txt")
-    assert (
-        denied._repr_markdown_().split("\n", 1)[1] == golden("not-one-unread.md").split("\n", 1)[1]
-    )
+    assert denied._repr_markdown_() == golden("not-one-unread.md")
 
 
 def test_a_stream_without_box_lines_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,9 +36,9 @@ class Explanation:
         return tree(self.outline())
 
     def _repr_markdown_(self) -> str:
-        from ullage.render.outlines import markdown
+        from ullage.render.explanations import explanation
 
-        return markdown(self.outline(), self.question.words)
+        return explanation(self, "markdown", None, depth=None, every=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,6 @@ class Denial:
         return tree(self.outline())
 
     def _repr_markdown_(self) -> str:
-        from ullage.render.outlines import markdown
+        from ullage.render.explanations import denial
 
-        return markdown(self.outline(), self.question.words)
+        return denial(self, "markdown", None, depth=None)

@@ -416,10 +416,3 @@ def _measure(result: Derivation) -> None:
             # Of equally high ones that of the first rule by its text stays first.
             order = sorted(range(len(supports)), key=lambda i: height(ways[i]))
             supports[:] = [supports[i] for i in order]
-
-
-def used(derivation: Derivation, atoms: Iterable[Atom]) -> tuple[list[Reading], list[Rule]]:
-    """The readings and rules that chosen derivations of the atoms rest on."""
-    readings = [derivation.readings[a] for a in atoms if a in derivation.readings]
-    rules = [s.rule for a in atoms if (s := derivation.chosen(a)) is not None]
-    return readings, list(dict.fromkeys(rules))

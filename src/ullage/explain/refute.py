@@ -117,27 +117,6 @@ class Refutation:
         nearest = min((d for d, _ in found), default=0)
         return [u for d, told in found for u in told if d == nearest] if found else None
 
-    def facts_in_the_way(self) -> list[Atom]:
-        """The facts at hand that stand in the way on the nearest ways, each once."""
-        found: dict[Atom, None] = {}
-        for failing in self._leaves():
-            found |= dict.fromkeys(failing.at_hand)
-            if failing.obstacle is not None:
-                steps = failing.obstacle.steps()
-                found |= dict.fromkeys(a for a in steps if a in failing.obstacle.readings)
-        return list(found)
-
-    def _leaves(self) -> Iterator[Failing]:
-        if self.fact is not None:
-            yield self.fact
-        nearest = min((a.distance for a in self.attempts), default=0)
-        for attempt in self.attempts:
-            if attempt.distance == nearest:
-                for failing in attempt.failing:
-                    yield failing
-                    if failing.because is not None:
-                        yield from failing.because._leaves()
-
 
 def _unread_below(derivation: Derivation) -> Iterator[Unread]:
     for atom in derivation.steps():

@@ -89,10 +89,6 @@ class Known:
             self.tables[table] = _Rows(self.base, table)
         return self.tables[table]
 
-    def holds(self, atom: Atom) -> bool:
-        """Whether an atom holds."""
-        return any(args == atom[1] for args in self.matching(*atom))
-
     def _fetch(self, name: str, patterns: Sequence[Pattern]) -> None:
         """Read the atoms that may fit the patterns, or all of their predicate."""
         if name in self.whole or name not in self.arities:

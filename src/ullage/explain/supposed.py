@@ -14,7 +14,7 @@ from fractions import Fraction
 from ullage.explain.derive import Explainer
 from ullage.explain.lines import Bounds, Line, Varied
 from ullage.reference.bodies import Bodies, Member
-from ullage.reference.values import Arithmetic, Figure, Pattern, Value, Word, as_sort
+from ullage.reference.values import Arithmetic, Figure, Form, Pattern, Value, Word, as_sort
 from ullage.rules import terms
 from ullage.rules.terms import Aggregate
 
@@ -77,15 +77,15 @@ class Supposed:
         if name in _OF_LAWS and isinstance(first, Word):
             node = f"{name}({first.name})"
         if node not in self.affected:
-            return known.matching(name, patterns)
+            return known.matching(name, [_open_lines(p) for p in patterns])
         return self._concluded(name, node, tuple(patterns))
 
     def _rows(self, name: str, patterns: Sequence[Pattern]) -> Iterator[tuple[Value, ...]]:
         column = patterns[1] if len(patterns) == 3 else None
         if not isinstance(column, Word) or (name, column.name) not in self.touched:
-            yield from self.explainer.known.matching(name, patterns)
+            yield from self.explainer.known.matching(name, [_open_lines(p) for p in patterns])
             return
-        for values in self.explainer.known.matching(name, patterns):
+        for values in self.explainer.known.matching(name, [_open_lines(p) for p in patterns]):
             if (name, values[0], column.name) not in self.cells:
                 yield values
         for (table, key, own), values in self.cells.items():
@@ -143,6 +143,19 @@ class Supposed:
 
 
 _OF_LAWS = ("standing", "reason", "obligation", "value", "plan")
+
+
+def _open_lines(pattern: Pattern) -> Pattern:
+    """A pattern for what the solver found: which of its figures a line equals is told later."""
+    match pattern:
+        case Figure(value=Line()):
+            return None
+        case Form(name=name, args=args):
+            opened = tuple(_open_lines(a) for a in args)
+            return Form(name, opened)  # type: ignore[arg-type]
+        case tuple():
+            return tuple(map(_open_lines, pattern))
+    return pattern
 
 
 class _Parametric(Bodies):

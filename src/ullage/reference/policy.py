@@ -13,6 +13,7 @@ from ullage.reference.bodies import Bodies
 from ullage.reference.evaluate import AtomSet, Failed, below, circles, conclusions, node
 from ullage.reference.facts import Reading, all_atoms
 from ullage.reference.reader import Unreadable, read_rules
+from ullage.reference.sound import unsound
 from ullage.reference.values import Arithmetic, Atom
 from ullage.reference.words import Words
 from ullage.rules import docstrings, terms
@@ -122,9 +123,12 @@ def load(
                 plans[declared.name] = declared
             elif declared is not None:
                 predicates[declared.name] = declared
+    vocabulary = Vocabulary(declarations, predicates, laws, plans)
+    if not errors_of(findings):
+        findings += unsound(read, vocabulary)
     if errors_of(findings):
         raise PolicyError(errors_of(findings))
-    return ReferencePolicy(Vocabulary(declarations, predicates, laws, plans), tuple(read), base)
+    return ReferencePolicy(vocabulary, tuple(read), base)
 
 
 def _law_files(folders: Sequence[Path]) -> list[Path]:
