@@ -401,7 +401,7 @@ def test_a_reader_that_goes_away_is_no_failure() -> None:
 
 def test_quick_runs_show_no_progress() -> None:
     stream = StringIO()
-    with progress.shown(stream):
+    with progress.shown(stream, quiet_seconds=progress.QUIET_SECONDS):
         progress.phase("grounding")
     assert stream.getvalue() == ""
     progress.phase("nobody listens")
