@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ullage.changes import Add, Set, Unset
     from ullage.explain.answers import Denial, Explanation
+    from ullage.explain.goals import Changed, Reach, StillOpen, Tried
     from ullage.explain.proof import Proof
     from ullage.findings import Finding, PolicyError, Position, Severity, UsageError
     from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
@@ -45,6 +46,7 @@ __all__ = [
     "Assumption",
     "Bar",
     "Bindings",
+    "Changed",
     "Denial",
     "Explanation",
     "Finding",
@@ -60,15 +62,18 @@ __all__ = [
     "Position",
     "Proof",
     "Quantity",
+    "Reach",
     "Record",
     "Replay",
     "Set",
     "Severity",
     "Standing",
     "StandingClass",
+    "StillOpen",
     "SupposedCell",
     "SupposedRow",
     "Term",
+    "Tried",
     "Unset",
     "UsageError",
     "__version__",
@@ -99,6 +104,7 @@ _HOMES = {
     **dict.fromkeys(("Add", "Set", "Unset"), "ullage.changes"),
     **dict.fromkeys(("Moved", "MovedPlan", "Moves", "SupposedCell", "SupposedRow"), "ullage.moves"),
     **dict.fromkeys(("Denial", "Explanation"), "ullage.explain.answers"),
+    **dict.fromkeys(("Changed", "Reach", "StillOpen", "Tried"), "ullage.explain.goals"),
     "Policy": "ullage.policy",
     "Proof": "ullage.explain.proof",
     "Record": "ullage.records.record",

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import clingo
 from clingo.core import MessageCode
-from clingo.symbol import Symbol
+from clingo.symbol import Infimum, Supremum, Symbol
 
 from ullage.findings import Finding, Position, listed
 from ullage.results import Quantity, value_text
@@ -146,7 +146,7 @@ def _with(site: Site, key: Symbol) -> str:
     """The arguments of a site, as people read them."""
     found = []
     for (name, sort), symbol in zip(site.arguments, key.arguments, strict=True):
-        if name == WORLD:
+        if name == WORLD or symbol in (Infimum, Supremum):
             continue
         if isinstance(sort, ExactSort | CountSort):
             found.append(f"{shown(name)} = {value_text(Quantity(decoder(sort)(symbol), sort))}")

@@ -20,7 +20,7 @@ from ullage import progress
 from ullage.calls import Calls
 from ullage.facts import FactBase
 from ullage.failures import failures, from_clingo
-from ullage.findings import PolicyError
+from ullage.findings import Finding, PolicyError
 from ullage.rules.declared import BUILTIN
 from ullage.rules.encode import fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
@@ -65,9 +65,9 @@ class Model:
         """Add rules to run over the finished model; their heads are predicates of their own."""
         self.control.add(part, parameters, "\n".join(lines))
 
-    def run(self, part: str, arguments: Sequence[Symbol]) -> None:
-        """Ground a part that was written, with values for its parameters."""
-        self.control.ground([(part, arguments)])
+    def run(self, part: str, each: Iterable[Sequence[Symbol]]) -> None:
+        """Ground a part that was written, for each of these values of its parameters."""
+        self.control.ground([(part, arguments) for arguments in each])
 
     def count(self, name: str, arity: int, most: int | None = None) -> int:
         """How many atoms of a predicate hold; with ``most``, no more than so many are counted."""
@@ -94,18 +94,17 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
             continue
         context = Calls(lowered, flags)
         progress.phase("grounding")
-        control = _ground(lowered, facts, context)
-        wanted = seen(control, lowered, flags, context)
+        program = _ground(lowered, facts, context)
+        wanted = seen(program.control, lowered, flags, context)
         if wanted == flags:
             break
         flags = wanted
-    findings = failures(control, lowered, context.undefined)
-    if findings:
+    if findings := program.amiss(lowered, context):
         raise PolicyError(findings)
     progress.phase("solving")
-    if not control.solve().satisfiable:
+    if not program.control.solve().satisfiable:
         raise AssertionError("a stratified program without constraints has an answer set")
-    return Model(control, lowered, lambda: _program_text(lowered, facts, flags))
+    return Model(program.control, lowered, lambda: _program_text(lowered, facts, flags))
 
 
 def seen(control: clingo.Control, lowered: Lowered, flags: Flags, context: Calls) -> Flags:
@@ -153,12 +152,12 @@ def _program_text(lowered: Lowered, facts: Sequence[str], flags: Flags) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _ground(lowered: Lowered, facts: Sequence[str], context: Calls) -> clingo.Control:
+def _ground(lowered: Lowered, facts: Sequence[str], context: Calls) -> Ground:
     ground = Ground()
     ground.add("facts", facts)
     ground.add("base", [*(line.text for line in lowered.lines), "#show.", *_shows(lowered)])
     ground.parts([("facts", []), ("base", [])], lowered, context)
-    return ground.control
+    return ground
 
 
 class Ground:
@@ -172,6 +171,7 @@ class Ground:
             messages.append((code, message))
 
         self._messages = messages
+        self._lowered: Lowered
         self._added: list[tuple[str, list[str], str]] = []
         # Both say what the loader has checked in the author's rules, and would drown what matters.
         quiet = ["-Wno-global-variable", "-Wno-atom-undefined"]
@@ -185,6 +185,8 @@ class Ground:
         self, parts: Sequence[tuple[str, Sequence[Symbol]]], lowered: Lowered, context: Calls
     ) -> None:
         """Ground parts, the last of which begins with the lowered lines. Raises PolicyError."""
+        self._messages.clear()
+        self._lowered = lowered
         try:
             for part, parameters, text in self._added:
                 self.control.add(part, parameters, text)
@@ -192,5 +194,11 @@ class Ground:
             self.control.ground(parts, context=context)
         except RuntimeError as error:
             raise PolicyError(from_clingo(self._messages, lowered, str(error))) from error
-        if self._messages:
-            raise PolicyError(from_clingo(self._messages, lowered, "operation undefined"))
+
+    def amiss(self, lowered: Lowered, context: Calls) -> list[Finding]:
+        """What is wrong with the last parts, once all that is ground needs no other shape."""
+        # An operation that an extremum of nothing came to is the fault of the extremum's rule.
+        found = failures(self.control, lowered, context.undefined)
+        if not found and self._messages:
+            return from_clingo(self._messages, self._lowered, "operation undefined")
+        return found

@@ -16,7 +16,6 @@ from ullage import progress
 from ullage.calls import Calls
 from ullage.columns import Cell, Row
 from ullage.facts import FactBase
-from ullage.failures import failures
 from ullage.findings import PolicyError
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
 from ullage.rules.delta import (
@@ -276,6 +275,5 @@ def _in_this_world(text: str) -> str:
 
 
 def _raise_failures(ground: _Grounded) -> None:
-    findings = failures(ground.program.control, ground.lowered, ground.context.undefined)
-    if findings:
+    if findings := ground.program.amiss(ground.lowered, ground.context):
         raise PolicyError(findings)

@@ -20,7 +20,8 @@ Sorts = tuple[Sort | None, ...]
 Signature = tuple[str, str, str]
 """A predicate, and for what every law concludes the law and the value's name."""
 
-_NAMING = "naming"
+Thing = tuple[str, str]
+"""The name of a sort of things or texts, and one of that sort."""
 
 
 class Asking:
@@ -33,7 +34,7 @@ class Asking:
         # The parts that are written, each with how much of what it finds is read.
         self.read: dict[str, int] = {}
         self.parts: dict[tuple[str, tuple[str, ...]], str] = {}
-        self.named: list[str] = []
+        self.named: dict[str, list[str]] = {}
 
     def matching(
         self, name: str, arguments: tuple[str, ...], known: Sequence[Symbol]
@@ -43,17 +44,22 @@ class Asking:
         if part is None:
             part = self.parts[name, arguments] = f"matching{len(self.parts)}"
             self._write(part, len(known), [(name, arguments)])
-        for _, atom in self._run(part, known):
+        for _, atom in self._run(part, [known]):
             yield atom
 
-    def naming(self, thing: str) -> Iterator[tuple[str, Symbol]]:
-        """The atoms that name a thing, each with its predicate."""
-        if not self.named:
-            lookups = [(s[0], a) for s, sorts in self.signatures.items() for a in _naming(sorts, s)]
-            self.named = [name for name, _ in lookups]
-            self._write(_NAMING, 1, lookups)
-        for number, atom in self._run(_NAMING, [String(thing)]):
-            yield self.named[number], atom
+    def naming(self, sort: str, texts: Iterable[str]) -> Iterator[tuple[str, Symbol]]:
+        """The atoms that name any of these things of one sort, each with its predicate."""
+        part = f"naming_{sort}"
+        if sort not in self.named:
+            lookups = [
+                (signature[0], arguments)
+                for signature, sorts in self.signatures.items()
+                for arguments in _naming(sorts, signature, sort)
+            ]
+            self.named[sort] = [name for name, _ in lookups]
+            self._write(part, 1, lookups)
+        for number, atom in self._run(part, [[String(text)] for text in texts]):
+            yield self.named[sort][number], atom
 
     def _write(self, part: str, known: int, lookups: Iterable[tuple[str, tuple[str, ...]]]) -> None:
         parameters = ["run", *(f"k{i}" for i in range(known))]
@@ -66,40 +72,41 @@ class Asking:
         self.model.write(part, parameters, lines)
         self.read[part] = 0
 
-    def _run(self, part: str, known: Sequence[Symbol]) -> Iterator[tuple[int, Symbol]]:
+    def _run(self, part: str, asked: Iterable[Sequence[Symbol]]) -> Iterator[tuple[int, Symbol]]:
         """What a part finds: the number of the rule, and the arguments of an atom."""
         self.runs += 1
-        self.model.run(part, [Number(self.runs), *known])
+        self.model.run(part, [[Number(self.runs), *known] for known in asked])
         for symbol in self.model.atoms(f"_near'{part}", 3, self.read[part]):
             self.read[part] += 1
             _, number, atom = symbol.arguments
             yield number.number, atom
 
 
-def _naming(sorts: Sorts, signature: Signature) -> Iterator[tuple[str, ...]]:
-    """Arguments of a predicate that name a thing ``K0``: once for each place where one may be."""
+def _naming(sorts: Sorts, signature: Signature, wanted: str) -> Iterator[tuple[str, ...]]:
+    """Arguments of a predicate that name a thing ``K0``: once for each place of the wanted sort."""
     fixed = iter(word for word in signature[1:] if word)
     base = [next(fixed) if sort is None else f"X{i}" for i, sort in enumerate(sorts)]
     for place, sort in enumerate(sorts):
         if sort is not None:
-            for text in _holding(sort, f"X{place}"):
+            for text in _holding(sort, wanted, f"X{place}"):
                 yield (*base[:place], text, *base[place + 1 :])
 
 
-def _holding(sort: Sort, fresh: str) -> Iterator[str]:
+def _holding(sort: Sort, wanted: str, fresh: str) -> Iterator[str]:
     """Terms of a sort that hold a thing ``K0``; other parts are variables that begin with fresh."""
     match sort:
         case EntitySort() | TextSort():
-            yield "K0"
+            if sort.name == wanted:
+                yield "K0"
         case TupleSort(items=items):
-            yield from _inside("", items, fresh)
+            yield from _inside("", items, wanted, fresh)
         case FormsSort(forms=forms):
             for name, arguments in forms.items():
-                yield from _inside(name, [s for _, s in arguments], fresh)
+                yield from _inside(name, [s for _, s in arguments], wanted, fresh)
 
 
-def _inside(name: str, items: Sequence[Sort], fresh: str) -> Iterator[str]:
+def _inside(name: str, items: Sequence[Sort], wanted: str, fresh: str) -> Iterator[str]:
     for place, sort in enumerate(items):
-        for text in _holding(sort, f"{fresh}_{place}"):
+        for text in _holding(sort, wanted, f"{fresh}_{place}"):
             parts = [text if i == place else f"{fresh}_{i}" for i in range(len(items))]
             yield f"{name}({','.join(parts)}{',' * (len(parts) == 1 and not name)})"

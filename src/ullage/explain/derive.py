@@ -210,11 +210,10 @@ class Explainer:
                 result.more[atom] = len(found) - MOST_WAYS
                 del found[MOST_WAYS:]
             result.supports[atom] = found
-            for support in result.supports[atom]:
-                for premise in support.premises:
-                    if premise not in seen:
-                        seen.add(premise)
-                        pending.append(premise)
+            premises = dict.fromkeys(p for s in found for p in s.premises if p not in seen)
+            self.known.expect(premises)
+            seen.update(premises)
+            pending += premises
         _measure(result)
         return result
 

@@ -261,7 +261,12 @@ class Outliner:
         if told.kind == "atom" and told.premises:
             return self._said(told.premises[0])
         if isinstance(literal, Aggregate) and told.value is not None:
-            return f"{GIVES[literal.function]} is {words.value(told.value)}"
+            text = f"{GIVES[literal.function]} is {words.value(told.value)}"
+            for op, guard in literal.guards:
+                if op != "=" or literal.sign:
+                    no = "not " * (literal.sign == 1)
+                    text += f", and {no}{op} {words.term(guard, bindings)}"
+            return text
         return words.literal(literal, bindings)
 
     def _said(self, atom: Atom) -> str:

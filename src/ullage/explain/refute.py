@@ -8,13 +8,22 @@ condition to why its opposite holds, a comparison to its figures, a fact to the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ullage.explain.derive import Condition, Derivation, Explainer, condition
 from ullage.findings import Position
-from ullage.reference.bodies import Bindings, Step, Way, complete, outer_names, ready, steps_of
+from ullage.reference.bodies import (
+    Bindings,
+    Step,
+    Way,
+    complete,
+    joins,
+    outer_names,
+    ready,
+    steps_of,
+)
 from ullage.reference.text import aggregate_text, atom_text, literal_text, value_text
-from ullage.reference.values import Atom, Figure, Pattern, Undefined, Value, Word
+from ullage.reference.values import Atom, Figure, Pattern, Undefined, Value, Word, common_unit
 from ullage.rules import terms
 from ullage.rules.terms import Aggregate, Comparison, Conditional, Literal, Pool, Rule, Span
 
@@ -220,7 +229,8 @@ class Refuter:
             if len(failing) > best[0] or tried > _MOST_TRIED:
                 return
             chosen = self.bodies.next_of(left, way.bindings, outer)
-            if chosen is None:
+            if chosen is None or (failing and not joins(chosen.literal, way.bindings)):
+                # What is matched at large, while its own condition fails, says nothing.
                 distance = len(failing) + len(left)
                 if distance <= best[0]:
                     best[0] = distance
@@ -230,18 +240,16 @@ class Refuter:
                 return
             rest = [s for s in left if s is not chosen]
             literal = chosen.literal
-            try:
-                ways = self.bodies.extended(chosen.place, literal, way, outer)
-            except Undefined as error:
-                said = Failing(
-                    literal, literal_text_of(literal, way.bindings), way.bindings, why=str(error)
-                )
-                yield from search(rest, way, held, (*failing, said))
-                return
+            ways = self.bodies.extended(chosen.place, literal, way, outer)
             if len(ways) > _MOST_BRANCHES:
                 ways.sort(key=_text_of_way)
             for each in ways[:_MOST_BRANCHES]:
-                yield from search(rest, each, (*held, chosen), failing)
+                if not each.undefined:
+                    yield from search(rest, each, (*held, chosen), failing)
+                    continue
+                told = literal_text_of(literal, each.bindings)
+                said = Failing(literal, told, each.bindings, why=each.undefined)
+                yield from search(rest, replace(each, undefined=""), held, (*failing, said))
             if not ways:
                 yield from search(
                     rest, way, held, (*failing, self._failing(literal, way.bindings, outer))
@@ -320,8 +328,7 @@ class Refuter:
                 self.bodies.arithmetic.beside(other, one),
             )
             if isinstance(one, Figure) and isinstance(other, Figure):
-                unit = one.unit if one.unit == other.unit else "ratio"
-                return Figure(abs(one.value - other.value), unit)
+                return Figure(abs(one.value - other.value), common_unit((one, other)))
         return None
 
     def _aggregate(self, literal: Aggregate, bindings: Bindings) -> Failing:
@@ -333,7 +340,7 @@ class Refuter:
             for other in self.bodies.evaluate(guard, bindings):
                 held = self.bodies.arithmetic.beside(other, value)
                 if isinstance(held, Figure):
-                    short = Figure(abs(value.value - held.value), value.unit)
+                    short = Figure(abs(value.value - held.value), common_unit((value, held)))
         at_hand = dict.fromkeys(a for m in members for _, a in m.way.matched)
         return Failing(
             literal, text, bindings, short=short, at_hand=tuple(at_hand)[:_MOST_ATTEMPTS]

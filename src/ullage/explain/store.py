@@ -1,24 +1,25 @@
 """The atoms of a solved policy, fetched as a question reaches them.
 
 Rows of tables are found among the facts. Derived atoms are asked of the solver: of a thing that few
-rows name, all atoms that name it at once; else those that share what is known of their arguments. A
-predicate of few atoms, or one that is asked again and again, is read whole. So a question about one
-subject among thousands reads that one's atoms alone.
+rows and atoms name, all atoms that name it at once; else those that share what is known of their
+arguments. A predicate of few atoms, or one that is asked again and again, is read whole; and where
+questions differ in one part, place after place or name after name, all that they might ask is read
+at once. So a question about one subject among thousands reads that one's atoms alone.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from clingo.symbol import Function, Number, String, Symbol, SymbolType
+from clingo.symbol import Function, Number, String, Symbol
 
 from ullage.columns import Row
-from ullage.explain.asking import Asking, Signature, Sorts
+from ullage.explain.asking import Asking, Signature, Sorts, Thing
 from ullage.facts import FactBase
 from ullage.reference.evaluate import AtomSet
 from ullage.reference.facts import Reading, atoms_of
@@ -49,6 +50,12 @@ _EACH = 80
 _MANY = 50
 """A thing that more rows name is not asked for as such: too many atoms would name it."""
 
+_CROWD = 2_000
+"""A thing that more atoms name is not read as such."""
+
+_ALIKE = 3
+"""So many questions that differ in one part are asked alone, and then all such at once."""
+
 
 class Known:
     """The atoms that hold, to be asked by pattern."""
@@ -65,7 +72,10 @@ class Known:
         self.asking = Asking(model, self.signatures)
         self.asked: set[tuple[str, tuple[_Lookup, ...]]] = set()
         self.times: dict[str, int] = {}
-        self.things: set[str] = set()
+        self.alike: Counter[tuple[str, _Lookup]] = Counter()
+        self.read: set[tuple[str, _Lookup]] = set()
+        self.things: set[Thing] = set()
+        self.crowded: set[Thing] = set()
         self.tables: dict[str, _Rows] = {}
 
     def matching(self, name: str, patterns: Sequence[Pattern]) -> Iterable[tuple[Value, ...]]:
@@ -93,11 +103,12 @@ class Known:
         """Read the atoms that may fit the patterns, or all of their predicate."""
         if name in self.whole or name not in self.arities:
             return
-        lookups = tuple(
-            _lookup(patterns, sorts)
+        fitting = [
+            sorts
             for signature, sorts in self.signatures.items()
             if signature[0] == name and _of_signature(patterns, signature, sorts)
-        )
+        ]
+        lookups = tuple(_lookup(patterns, sorts) for sorts in fitting)
         if (name, lookups) in self.asked:
             return
         if not all(lookup.known for lookup in lookups) or self._is_worth_all(name):
@@ -106,28 +117,78 @@ class Known:
                 for symbol in self.model.atoms(name, arity):
                     self._take(symbol, name)
             return
-        named = [t for lookup in lookups for t in _strings(lookup.known)]
+        named = [t for sorts in fitting for t in _things(patterns, sorts)]
         if not self.things.isdisjoint(named):
             return
-        alone = next((t for t in named if self.mentions.get(t, 0) <= _MANY), None)
-        if alone is not None:
-            self.things.add(alone)
-            for predicate, atom in self.asking.naming(alone):
-                if predicate not in self.whole:
-                    self._take(atom, predicate)
+        alone = self._alone(named)
+        if alone is not None and self._name(alone[0], [alone[1]]):
             return
         self.asked.add((name, lookups))
-        for lookup in lookups:
-            for atom in self.asking.matching(name, *lookup):
-                self._take(atom, name)
+        for lookup, sorts in zip(lookups, fitting, strict=True):
+            parts = range(len(lookup.known) if len(lookup.known) > 1 else 0)
+            self._ask(name, lookup, [_lookup(patterns, sorts, without=part) for part in parts])
+
+    def _ask(self, name: str, lookup: _Lookup, wider: Sequence[_Lookup]) -> None:
+        """Read what a lookup finds, or what one of the wider ones does."""
+        if any((name, wide) in self.read for wide in wider):
+            return
+        for wide in wider:
+            self.alike[name, wide] += 1
+            if self.alike[name, wide] == _ALIKE + 1:
+                found = list(self.asking.matching(name, *wide))
+                if len(found) < _FEW:
+                    self.read.add((name, wide))
+                    for atom in found:
+                        self._take(atom, name)
+                    return
+        for atom in self.asking.matching(name, *lookup):
+            self._take(atom, name)
+
+    def expect(self, atoms: Iterable[Atom]) -> None:
+        """Read at once what will be asked for next, thing by thing, about these atoms."""
+        things: dict[str, dict[str, None]] = {}
+        for name, arguments in atoms:
+            if name in self.whole or name not in self.arities:
+                continue
+            named = list(_things(arguments, self.signatures[_signature(name, arguments)]))
+            if self.things.isdisjoint(named) and (alone := self._alone(named)) is not None:
+                things.setdefault(alone[0], {})[alone[1]] = None
+        for sort, texts in things.items():
+            self._name(sort, texts)
+
+    def _alone(self, named: Iterable[Thing]) -> Thing | None:
+        """The first of these things that few rows name."""
+        return next((t for t in named if t not in self.crowded and not self._is_common(t[1])), None)
+
+    def _is_common(self, text: str) -> bool:
+        """Whether many rows name a thing, or what is named together with it by a row of its own."""
+        rows = self.mentions.get(text, [])
+        if len(rows) > _MANY:
+            return True
+        beside = {part for row in rows for part in row.key if isinstance(part, str)}
+        return any(len(self.mentions[part]) > _MANY for part in beside)
+
+    def _name(self, sort: str, texts: Collection[str]) -> bool:
+        """Read all atoms that name things of a sort; false where they are too many."""
+        found = list(self.asking.naming(sort, texts))
+        things = {(sort, text) for text in texts}
+        if len(found) > _CROWD * len(things):
+            self.crowded |= things
+            return False
+        self.things |= things
+        for predicate, atom in found:
+            if predicate not in self.whole:
+                self._take(atom, predicate)
+        return True
 
     @cached_property
-    def mentions(self) -> Counter[str]:
-        """How many rows name each thing."""
-        found: Counter[str] = Counter()
+    def mentions(self) -> Mapping[str, Sequence[Row]]:
+        """The rows that name each thing."""
+        found: dict[str, list[Row]] = {}
         for rows in self.base.rows.values():
             for row in rows:
-                found.update(_named_by(row))
+                for thing in _named_by(row):
+                    found.setdefault(thing, []).append(row)
         return found
 
     def _is_worth_all(self, name: str) -> bool:
@@ -140,11 +201,7 @@ class Known:
 
     def _take(self, symbol: Symbol, name: str) -> None:
         arguments = symbol.arguments
-        owner = word = ""
-        if name in BUILTIN:
-            owner = arguments[0].name
-            word = arguments[2].name if name in ("value", "plan") else ""
-        sorts = self.signatures[name, owner, word]
+        sorts = self.signatures[_signature(name, arguments)]
         values = (decode(s, sort) for s, sort in zip(arguments, sorts, strict=True))
         self.derived.add(name, tuple(values))
 
@@ -163,6 +220,14 @@ def _signatures(book: RuleBook) -> dict[Signature, Sorts]:
     return found
 
 
+def _signature(name: str, arguments: Sequence[Symbol | Value]) -> Signature:
+    """Which of the predicates of one name an atom is of, by its words."""
+    if name not in BUILTIN:
+        return name, "", ""
+    words = [getattr(arguments[place], "name", "") for place in (0, 2)]
+    return name, words[0], words[1] if name in ("value", "plan") else ""
+
+
 def _fixed(term: Expr) -> str:
     assert isinstance(term, Fun)
     return term.name
@@ -177,8 +242,9 @@ class _Lookup(NamedTuple):
     known: tuple[Symbol, ...]
 
 
-def _lookup(patterns: Sequence[Pattern], sorts: Sorts) -> _Lookup:
-    """What asks for the atoms that may fit patterns."""
+def _lookup(patterns: Sequence[Pattern], sorts: Sorts, *, without: int = -1) -> _Lookup:
+    """What asks for the atoms that may fit patterns, with any value for a known part left out."""
+    parts = itertools.count()
     known: list[Symbol] = []
     fresh = itertools.count()
 
@@ -199,6 +265,8 @@ def _lookup(patterns: Sequence[Pattern], sorts: Sorts) -> _Lookup:
         return f"X{next(fresh)}"
 
     def variable(value: Symbol) -> str:
+        if next(parts) == without:
+            return f"X{next(fresh)}"
         known.append(value)
         return f"K{len(known) - 1}"
 
@@ -206,8 +274,17 @@ def _lookup(patterns: Sequence[Pattern], sorts: Sorts) -> _Lookup:
     return _Lookup(arguments, tuple(known))
 
 
-def _strings(symbols: Iterable[Symbol]) -> Iterator[str]:
-    return (s.string for s in symbols if s.type is SymbolType.String)
+def _things(patterns: Sequence[Pattern], sorts: Sequence[Sort | None]) -> Iterator[Thing]:
+    """The names and texts in values, each with its sort, in their order."""
+    for pattern, sort in zip(patterns, sorts, strict=True):
+        match pattern, sort:
+            case str(), EntitySort() | TextSort():
+                yield sort.name, pattern
+            case tuple(), TupleSort(items=items) if len(pattern) == len(items):
+                yield from _things(pattern, items)
+            case Form(name=name, args=args), FormsSort(forms=forms):
+                if len(args) == len(forms.get(name, ())):
+                    yield from _things(args, [s for _, s in forms[name]])
 
 
 def _named_by(row: Row) -> set[str]:

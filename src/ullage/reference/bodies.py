@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
@@ -21,6 +21,8 @@ from ullage.reference.values import (
     Undefined,
     Value,
     Word,
+    Written,
+    common_unit,
     count,
 )
 from ullage.rules import terms
@@ -61,10 +63,13 @@ class Way:
     """One way in which literals hold: bindings, and the atom that each positive atom matched.
 
     ``matched`` pairs the atom as written (by its place among the literals) with what it matched.
+    ``undefined`` says of an expression without a value what is wrong, while the other literals may
+    yet keep it out.
     """
 
     bindings: Bindings
     matched: tuple[tuple[int, Atom], ...] = ()
+    undefined: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +116,17 @@ class Bodies:
 
     # Literals.
 
-    def _solve(
-        self, steps: Sequence[Step], way: Way, outer: set[str], undefined: str = ""
-    ) -> Iterator[Way]:
-        if not steps:
-            if undefined:
-                raise Undefined(undefined)
-            yield way
-            return
+    def _solve(self, steps: Sequence[Step], way: Way, outer: set[str]) -> Iterator[Way]:
         chosen = self.next_of(steps, way.bindings, outer)
         if chosen is None:
-            assert undefined, f"nothing binds the variables of {steps[0].literal}"
-            raise Undefined(undefined)
-        rest = [s for s in steps if s is not chosen]
-        try:
-            found = self.extended(chosen.place, chosen.literal, way, outer)
-        except Undefined as error:
-            yield from self._solve(rest, way, outer, undefined or str(error))
+            assert way.undefined or not steps, f"nothing binds the variables of {steps[0].literal}"
+            if way.undefined:
+                raise Undefined(way.undefined)
+            yield way
             return
-        for each in found:
-            yield from self._solve(rest, each, outer, undefined)
+        rest = [s for s in steps if s is not chosen]
+        for each in self.extended(chosen.place, chosen.literal, way, outer):
+            yield from self._solve(rest, each, outer)
 
     def next_of(self, steps: Sequence[Step], bindings: Bindings, outer: set[str]) -> Step | None:
         """The first literal whose variables are bound; an atom that joins nothing waits."""
@@ -138,57 +134,72 @@ class Bodies:
         for step in steps:
             if not ready(step.literal, bindings, outer):
                 continue
-            literal = step.literal
-            if isinstance(literal, terms.Atom) and not literal.sign:
-                known = [a for a in literal.args if not isinstance(a, Fun) or a.args]
-                if known and not any(_open(self.pattern(a, bindings)) for a in known):
-                    waiting = waiting or step
-                    continue
-            return step
+            if joins(step.literal, bindings):
+                return step
+            waiting = waiting or step
         return waiting
 
     def extended(self, place: int, literal: Literal, way: Way, outer: set[str]) -> list[Way]:
         """The ways in which a literal, for which all is known, holds after those before it.
 
-        Raises Undefined.
+        One without a value neither holds nor fails.
         """
-        return list(self._extended(Step(place, literal), way, outer))
+        try:
+            return list(self._extended(Step(place, literal), way, outer))
+        except Undefined as error:
+            return [replace(way, undefined=way.undefined or str(error))]
 
     def _extended(self, step: Step, way: Way, outer: set[str]) -> Iterator[Way]:
         literal = step.literal
         match literal:
             case terms.Atom(sign=0):
+                later = not all(_bound(t, way.bindings) for t in _computations(literal.args))
                 for bindings, atom in self.matches(literal, way.bindings):
-                    yield Way(bindings, (*way.matched, (step.place, atom)))
+                    found = replace(
+                        way, bindings=bindings, matched=(*way.matched, (step.place, atom))
+                    )
+                    # Now that all is known, what it computes of its own variables.
+                    yield from self._agreeing(literal, atom, found) if later else [found]
             case Comparison(sign=0) if len(literal.rest) == 1:
                 for bindings in self._compared(literal, way.bindings):
-                    yield Way(bindings, way.matched)
+                    yield replace(way, bindings=bindings)
             case Aggregate(sign=0):
                 for bindings in self._aggregated(literal, way.bindings, outer):
-                    yield Way(bindings, way.matched)
+                    yield replace(way, bindings=bindings)
             case _:
                 if self.test(literal, way.bindings, outer):
                     yield way
 
+    def _agreeing(self, literal: terms.Atom, atom: Atom, way: Way) -> Iterator[Way]:
+        try:
+            if any(True for _ in self.unify_all(literal.args, atom[1], way.bindings)):
+                yield way
+        except Undefined as error:
+            yield replace(way, undefined=way.undefined or str(error))
+
     def test(self, literal: Literal, bindings: Bindings, outer: set[str]) -> bool:
         """Whether a literal holds that binds nothing more."""
         match literal:
-            case terms.Atom(sign=sign):
-                found = any(True for _ in self.matches(literal, bindings))
-                return found == (sign != 1)
+            case terms.Atom(sign=1, args=args):
+                # Of alternatives each is a literal of its own, and one that holds is enough.
+                return any(
+                    not any(True for _ in self.matches(replace(literal, args=chosen), bindings))
+                    for chosen in self._chosen_all(args, bindings)
+                )
+            case terms.Atom():
+                return any(True for _ in self.matches(literal, bindings))
             case Comparison(sign=sign):
-                found = any(
+                operands = [literal.first, *(t for _, t in literal.rest)]
+                return any(
                     all(
                         self.arithmetic.holds(a, op, b)
                         for (_, op, _), (a, b) in zip(
                             literal.links(), itertools.pairwise(values), strict=True
                         )
                     )
-                    for values in self.all_values(
-                        [literal.first, *(t for _, t in literal.rest)], bindings
-                    )
+                    == (sign != 1)
+                    for values in list(self.all_values(operands, bindings))
                 )
-                return found == (sign != 1)
             case Truth(value=value):
                 return value
             case Conditional():
@@ -196,14 +207,41 @@ class Bodies:
                     self.test(literal.literal, way.bindings, outer)
                     for way in self.instances(literal.conditions, bindings)
                 )
-            case Aggregate(sign=sign):
-                found = any(True for _ in self._aggregated(literal, bindings, outer))
-                return found == (sign != 1)
+            case Aggregate(sign=1, guards=((op, guard),)):
+                figure = self.aggregate_value(literal, self.members(literal, bindings))
+                return any(
+                    not self.arithmetic.holds(figure, op, other)
+                    for other in list(self.evaluate(guard, bindings))
+                )
+            case Aggregate():
+                return any(True for _ in self._aggregated(literal, bindings, outer))
         raise AssertionError(literal)
 
+    def _chosen_all(self, args: Sequence[Expr], bindings: Bindings) -> Iterator[tuple[Expr, ...]]:
+        """Terms with each choice among the alternatives of their pools and intervals."""
+        yield from itertools.product(*(list(self._chosen(a, bindings)) for a in args))
+
+    def _chosen(self, term: Expr, bindings: Bindings) -> Iterator[Expr]:
+        match term:
+            case Pool(args=args):
+                for arg in args:
+                    yield from self._chosen(arg, bindings)
+            case Span():
+                for value in self.evaluate(term, bindings):
+                    assert isinstance(value, Figure)
+                    yield Int(int(value.value), term.position)
+            case Tup(args=args) | Fun(args=args) | Op(args=args):
+                for chosen in self._chosen_all(args, bindings):
+                    yield replace(term, args=chosen)
+            case _:
+                yield term
+
     def matches(self, atom: terms.Atom, bindings: Bindings) -> Iterator[tuple[Bindings, Atom]]:
-        """The atoms that an atom as written matches, with what its variables then stand for."""
-        for args in pools_apart(atom.args):
+        """The atoms that an atom as written matches, with what its variables then stand for.
+
+        What it computes of variables that it binds itself is left open.
+        """
+        for args in pools_apart(left_open(atom.args, bindings)):
             patterns = [self.pattern(a, bindings) for a in args]
             for values in self.atoms.matching(atom.name, patterns):
                 for found in self.unify_all(args, values, bindings):
@@ -217,12 +255,20 @@ class Bodies:
 
     def members(self, aggregate: Aggregate, bindings: Bindings) -> list[Member]:
         """The members of an aggregate's set, one for each way in which one is a member."""
-        return [
+        found = [
             Member(values, element, way)
             for element in aggregate.elements
             for way in self.instances(element.conditions, bindings)
             for values in self.all_values(element.terms, way.bindings)
         ]
+        # A figure that one element computes is the same where another has it written.
+        rows = [list(m.terms) for m in found]
+        for place in range(max(map(len, rows), default=0)):
+            having = [row for row in rows if place < len(row)]
+            read = self.arithmetic.alike([row[place] for row in having])
+            for row, value in zip(having, read, strict=True):
+                row[place] = value
+        return [replace(m, terms=tuple(row)) for m, row in zip(found, rows, strict=True)]
 
     def aggregate_value(self, aggregate: Aggregate, members: Iterable[Member]) -> Figure:
         """The value over the distinct tuples. Raises Undefined for the least of nothing."""
@@ -235,9 +281,7 @@ class Bodies:
         if not figures:
             raise Undefined("takes the least or greatest of nothing")
         choose = min if aggregate.function == "min" else max
-        best = choose(figures, key=lambda f: f.value)
-        ratio = any(f.unit == "ratio" for f in figures)
-        return Figure(best.value, "ratio" if ratio else best.unit)
+        return Figure(choose(f.value for f in figures), common_unit(figures))
 
     def _aggregated(
         self, literal: Aggregate, bindings: Bindings, outer: set[str]
@@ -289,7 +333,7 @@ class Bodies:
             case Int(value=value):
                 yield count(value)
             case Str(value=text):
-                yield text
+                yield Written(text)
             case Fun(name=name, args=()):
                 yield Word(name)
             case Fun(name=name, args=args):
@@ -432,12 +476,15 @@ def outer_names(rule: Rule) -> set[str]:
 
 @_remembered
 def steps_of(body: Sequence[Literal]) -> list[Step]:
-    """Literals in their order, chains of comparisons link by link."""
+    """Literals in their order; what compares twice is one for each comparison."""
     found = []
     for place, literal in enumerate(body):
         if isinstance(literal, Comparison) and not literal.sign:
             for left, op, right in literal.links():
                 found.append(Step(place, Comparison(left, ((op, right),), literal.position)))
+        elif isinstance(literal, Aggregate) and len(literal.guards) > 1:
+            for guard in literal.guards:
+                found.append(Step(place, replace(literal, guards=(guard,))))
         else:
             found.append(Step(place, literal))
     return found
@@ -447,7 +494,8 @@ def ready(literal: Literal, bindings: Bindings, outer: set[str]) -> bool:
     """Whether all is known that a literal needs; what it binds itself need not be."""
     match literal:
         case terms.Atom(sign=0, args=args):
-            return all(_bound(t, bindings) for a in args for t in _computed(a))
+            own = set().union(*map(_matched, args))
+            return all(_names(t) <= bindings.keys() | own for t in _computations(args))
         case terms.Atom():
             return all(n in bindings or n.startswith("_'") for n in _names(literal))
         case Comparison(sign=0, first=left, rest=((op, right),)):
@@ -483,6 +531,25 @@ def _equates(left: Expr, right: Expr, bindings: Bindings) -> bool:
     return False
 
 
+@_remembered
+def _matched(term: Expr) -> set[str]:
+    """The variables of an atom's argument that matching binds."""
+    match term:
+        case Var(name=name):
+            return {name}
+        case Tup(args=args) | Fun(args=args):
+            return set().union(*map(_matched, args))
+        case Op(name="+" | "-", args=(Var(name=name), Int())):
+            return {name}
+    return set()
+
+
+@_remembered
+def _computations(args: Sequence[Expr]) -> list[Expr]:
+    """What an atom's arguments compute."""
+    return [term for arg in args for term in _computed(arg)]
+
+
 def _computed(term: Expr) -> Iterator[Expr]:
     """The parts of a term that matching cannot solve: arithmetic and intervals."""
     match term:
@@ -510,11 +577,33 @@ def complete(value: Pattern) -> bool:
     return value is not None
 
 
-def _open(value: Pattern) -> bool:
-    """Whether some part of a value is known, so that it narrows what is looked for."""
-    if isinstance(value, tuple):
-        return any(map(_open, value))
-    return value is not None
+def joins(literal: Literal, bindings: Bindings) -> bool:
+    """Whether what is known narrows what a literal may match; only atoms may match at large."""
+    if not isinstance(literal, terms.Atom) or literal.sign:
+        return True
+    open_to = [a for a in literal.args if not isinstance(a, Fun) or a.args]
+    return not open_to or any(_narrows(a, bindings) for a in open_to)
+
+
+def _narrows(term: Expr, bindings: Bindings) -> bool:
+    """Whether some part of a term is known, so that it narrows what is looked for."""
+    if isinstance(term, Tup | Fun) and term.args:
+        return any(_narrows(a, bindings) for a in term.args)
+    return _bound(term, bindings)
+
+
+def left_open(args: tuple[Expr, ...], bindings: Bindings) -> tuple[Expr, ...]:
+    """Arguments with anonymous variables for what is computed of variables that are not bound."""
+
+    def opened(term: Expr) -> Expr:
+        if isinstance(term, Tup | Fun | Pool) and term.args:
+            return replace(term, args=tuple(map(opened, term.args)))
+        computed = any(not _bound(t, bindings) for t in _computed(term))
+        return Var("_'", term.position) if computed else term
+
+    if all(_bound(t, bindings) for t in _computations(args)):
+        return args
+    return tuple(map(opened, args))
 
 
 def pools_apart(args: Sequence[Expr]) -> Iterator[tuple[Expr, ...]]:

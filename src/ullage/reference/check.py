@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ullage.findings import Finding, Position
-from ullage.reference.bodies import Bindings, Bodies, Way, steps_of
+from ullage.reference.bodies import Bindings, Bodies, Way, left_open, steps_of
 from ullage.reference.evaluate import Failed, node
 from ullage.reference.facts import atoms_of
 from ullage.reference.policy import ReferencePolicy
@@ -66,7 +66,7 @@ class _Instance(Bodies):
         if given is None:
             yield from super().matches(atom, bindings)
             return
-        for found in self.unify_all(atom.args, given[1], bindings):
+        for found in self.unify_all(left_open(atom.args, bindings), given[1], bindings):
             yield found, given
 
     def extended(self, place: int, literal: Literal, way: Way, outer: set[str]) -> list[Way]:

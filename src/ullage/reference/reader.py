@@ -294,7 +294,10 @@ class _Reader:
             return self.atom(term, first, sign)
         if sign and len(rest) > 1:
             raise Unreadable("`not` before a chain of comparisons", at)
-        return Comparison(term, tuple(rest), at, sign)
+        comparison = Comparison(term, tuple(rest), at, sign)
+        if chosen := comparison.chosen_twice():
+            raise Unreadable("alternatives inside a chain of comparisons", chosen.position)
+        return comparison
 
     def atom(self, term: Expr, first: _Token, sign: int) -> Atom:
         """The atom that a term is; ``first`` is the term's first token."""

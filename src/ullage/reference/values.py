@@ -11,6 +11,7 @@ from fractions import Fraction
 from ullage.sorts import (
     COUNT_RANGE,
     RANGE,
+    RATIO,
     BoolSort,
     ClosedSort,
     CountSort,
@@ -52,6 +53,12 @@ class Form:
 
     name: str
     args: tuple[Value, ...]
+
+
+class Written(str):
+    """Text as a rule has it: that of a quantity, where it stands among figures."""
+
+    __slots__ = ()
 
 
 Value = str | Figure | Word | Form | tuple["Value", ...]
@@ -113,6 +120,8 @@ def as_sort(value: Value, sort: Sort | None) -> Value:
     match sort:
         case ExactSort() if isinstance(value, str):
             return Figure(parse_exact(value, sort), sort.name)
+        case CountSort() if isinstance(value, str):
+            return within_range(Figure(parse_exact(value, RATIO), sort.name))
         case ExactSort() | CountSort() if isinstance(value, Figure):
             return within_range(Figure(value.value, sort.name))
         case TupleSort(items=items) if isinstance(value, tuple):
@@ -121,7 +130,7 @@ def as_sort(value: Value, sort: Sort | None) -> Value:
             sorts = [s for _, s in forms[value.name]]
             args = tuple(as_sort(v, s) for v, s in zip(value.args, sorts, strict=True))
             return Form(value.name, args)
-    return value
+    return str(value) if isinstance(value, Written) else value
 
 
 def is_of(value: Value, sort: Sort | None) -> bool:
@@ -170,8 +179,9 @@ class Arithmetic:
     def beside(self, value: Value, other: Value) -> Value:
         """A value in the unit of what it is compared with or added to."""
         if isinstance(value, str) and isinstance(other, Figure):
-            unit = "ratio" if pure(other) else other.unit
-            return self._read(value, unit) or value
+            figure = self._read(value, "ratio" if pure(other) else other.unit)
+            # Zero is of any unit, and says nothing of the text's.
+            return figure or (value if other.value else self.alone(value))
         return value
 
     def alone(self, value: Value) -> Figure:
@@ -184,6 +194,18 @@ class Arithmetic:
             raise Undefined(f"`{value}` is a figure of no one sort")
         return found[0]
 
+    def alike(self, values: Sequence[Value]) -> Sequence[Value]:
+        """Values of one sort, with the quantities among them read: the rest tells if they are."""
+        figure = next((v for v in values if isinstance(v, Figure)), None)
+        try:
+            if figure is None and values and all(isinstance(v, Written) for v in values):
+                figure = self.alone(values[0])
+            if figure is None:
+                return values
+            return [self.beside(v, figure) if isinstance(v, Written) else v for v in values]
+        except Undefined:
+            return values
+
     def _read(self, text: str, unit: str) -> Figure | None:
         key = (text, unit)
         if key not in self.read:
@@ -195,7 +217,9 @@ class Arithmetic:
 
     def same(self, a: Value, b: Value) -> bool:
         """Whether two values are equal."""
-        if isinstance(a, str) != isinstance(b, str):
+        if isinstance(a, str) and isinstance(b, str):
+            a, b = self.alike([a, b])
+        elif isinstance(a, str) or isinstance(b, str):
             a, b = self.beside(a, b), self.beside(b, a)
         if isinstance(a, tuple) and isinstance(b, tuple):
             return len(a) == len(b) and all(map(self.same, a, b))
@@ -223,10 +247,17 @@ class Arithmetic:
 
     def total(self, figures: Sequence[Figure]) -> Figure:
         """The sum of figures of one unit."""
-        unit = figures[0].unit if figures else "count"
-        if any(f.unit == "ratio" for f in figures):
-            unit = "ratio"
-        return within_range(Figure(sum((f.value for f in figures), Fraction(0)), unit))
+        value = sum((f.value for f in figures), Fraction(0))
+        return within_range(Figure(value, common_unit(figures)))
+
+
+def common_unit(figures: Sequence[Figure]) -> str:
+    """The unit of figures of one sort: a ratio makes ratios of counts, and zero is of any unit.
+
+    The sum of nothing says not of what it is none.
+    """
+    units = {f.unit for f in figures if f.value} or {f.unit for f in figures}
+    return units.pop() if len(units) == 1 else "ratio" if units else "count"
 
 
 def _unary(name: str, a: Figure) -> Figure:
@@ -244,7 +275,7 @@ def _unary(name: str, a: Figure) -> Figure:
 
 
 def _binary(name: str, a: Figure, b: Figure) -> Figure:
-    unit = a.unit if a.unit == b.unit else "ratio"
+    unit = a.unit if a.unit == b.unit else common_unit((a, b))
     match name:
         case "+":
             return Figure(a.value + b.value, unit)
@@ -264,6 +295,8 @@ def _binary(name: str, a: Figure, b: Figure) -> Figure:
 
 
 def _product(a: Figure, b: Figure) -> Figure:
+    if not a.value or not b.value:
+        return Figure(Fraction(0), a.unit)
     if a.unit == "count" and b.unit == "count":
         return Figure(a.value * b.value, "count")
     if pure(a) or pure(b):
@@ -275,6 +308,8 @@ def _product(a: Figure, b: Figure) -> Figure:
 def _quotient(a: Figure, b: Figure) -> Figure:
     if b.value == 0:
         raise Undefined("divides by zero")
+    if not a.value:
+        return a
     if a.unit == b.unit or (pure(a) and pure(b)):
         return Figure(a.value / b.value, "ratio")
     if pure(b):

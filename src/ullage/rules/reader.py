@@ -337,7 +337,15 @@ class Reader:
                 "write the opposite of one comparison at a time",
             )
         rest = tuple((_COMPARE[int(g.comparison)], self._expr(g.term)) for g in node.guards)
-        return Comparison(self._expr(node.term), rest, at, sign)
+        compared = Comparison(self._expr(node.term), rest, at, sign)
+        if chosen := compared.chosen_twice():
+            raise Refused(
+                "forbidden-term",
+                "alternatives inside a chain of comparisons",
+                chosen.position,
+                "compare a variable twice, and let an equation give it the alternatives",
+            )
+        return compared
 
     def _plain(self, node: ast.AST) -> Atom | Comparison | Truth:
         """A literal that is no aggregate."""

@@ -121,6 +121,14 @@ class Comparison:
             yield left, op, right
             left = right
 
+    def chosen_twice(self) -> Expr | None:
+        """The first pool or interval that two links would share, if there is one.
+
+        Link by link each would choose for itself; in the chain they would have to choose alike.
+        """
+        inside = (found for _, term in self.rest[:-1] for found in within(term))
+        return next((e for e in inside if isinstance(e, Pool | Span)), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Truth:
@@ -209,12 +217,16 @@ def children(item: Expr | Literal | Element) -> Iterator[Expr | Literal | Elemen
             pass
 
 
+def within(item: Expr | Literal | Element) -> Iterator[Expr | Literal | Element]:
+    """A term or literal and all that stands below it, in the order of the text."""
+    yield item
+    for child in children(item):
+        yield from within(child)
+
+
 def variables(item: Expr | Literal | Element) -> Iterator[Var]:
     """Every occurrence of a variable below a term or literal, in the order of the text."""
-    if isinstance(item, Var):
-        yield item
-    for child in children(item):
-        yield from variables(child)
+    return (found for found in within(item) if isinstance(found, Var))
 
 
 def outer_variables(literal: Literal) -> Iterator[Var]:

@@ -31,8 +31,8 @@ class Aggregates:
     def write(self, literal: Aggregate) -> None:
         """Write an aggregate as a variable for its value, and a comparison for each guard."""
         number = self.levels.numbering[id(literal)]
-        name = self._taken_by(literal) or f"X''a{number}"
         outside = set().union(*(names(e) for e in literal.elements)) & global_names(self.rule)
+        name = self._taken_by(literal, outside) or f"X''a{number}"
         value = self.figures.variable(name, self._sort(literal))
         if self.levels.aggregate_level(literal) == FRACTION:
             value = Figure(value.text, value.limbs, True)
@@ -58,12 +58,13 @@ class Aggregates:
         arguments = tuple((n, sorts[n]) for n in sorted(outside))
         return Site(number, kind, self.rule, arguments, self._sort(literal), literal.position)
 
-    def _taken_by(self, literal: Aggregate) -> str | None:
+    def _taken_by(self, literal: Aggregate, outside: set[str]) -> str | None:
         """The variable that takes the aggregate's value, where nothing else binds it."""
         if literal.sign:
             return None
+        bound = self.levels.given | outside
         for op, guard in literal.guards:
-            if op == "=" and isinstance(guard, Var) and guard.name not in self.levels.bound:
+            if op == "=" and isinstance(guard, Var) and guard.name not in bound:
                 return guard.name
         return None
 
@@ -165,9 +166,8 @@ class Aggregates:
         fractions = self._fractions(literal)
         parts = [self._element(e, fractions) for e in literal.elements]
         key = self._key(outside)
-        self.scribe.add(
-            f"{total}({key},{value.text})", (name,), outside, atom=True, sites=(number,)
-        )
+        sites = {number}.union(*(p.sites for pieces, _ in parts for p in pieces))
+        self.scribe.add(f"{total}({key},{value.text})", (name,), outside, atom=True, sites=sites)
         around = self.scribe.surroundings()
 
         def lines() -> list[Line]:

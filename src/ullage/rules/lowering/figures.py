@@ -64,6 +64,9 @@ class Figures:
         if isinstance(wanted, ExactSort) and isinstance(own, CountSort):
             return self._promoted(term)
         match term:
+            case Var(anonymous=True):
+                # In whichever shape: it is compared with anything.
+                return Figure("_", None, True)
             case Var(name=name):
                 return self.variable(name, own)
             case Int(value=value) if isinstance(own, CountSort):

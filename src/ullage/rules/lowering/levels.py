@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from ullage.rules import arithmetic, numbers
@@ -20,10 +20,13 @@ from ullage.rules.terms import (
     Literal,
     Op,
     Pool,
+    Span,
     Str,
     Tup,
     Var,
     aligned,
+    global_names,
+    names,
     uses,
 )
 from ullage.rules.vocabulary import Slot
@@ -98,6 +101,17 @@ def solved_in_place(term: Op) -> bool:
     )
 
 
+def _and_inside(body: Iterable[Literal]) -> Iterable[Literal]:
+    """The literals of a body, and those inside its sets."""
+    for literal in body:
+        yield literal
+        if isinstance(literal, Conditional):
+            yield from (literal.literal, *literal.conditions)
+        elif isinstance(literal, Aggregate):
+            for element in literal.elements:
+                yield from element.conditions
+
+
 class RuleLevels:
     """The levels of one rule's variables and terms, under the levels of all slots."""
 
@@ -111,17 +125,37 @@ class RuleLevels:
         self.shape = flags.shape
         self.variables: dict[str, int] = {}
         self.sizes: dict[str, int] = {}
-        self.bound = {
-            name
-            for atom, binds in self.atoms()
-            if binds
-            for arg in atom.args
-            for name in matched(arg)
-        }
+        self.outer = global_names(typed.rule)
+        self.bound = set().union(*(binds for _, binds in self.atoms()))
+        self.given = self._given()
+        # What an atom gives in arithmetic alone, as `p(X - 1)` gives X, is within no range yet.
+        self.held: set[str] = set()
+        self.solved: set[int] = set()
+        for atom, binds in self.atoms():
+            for term, sort, _ in self.leaves(atom):
+                if isinstance(term, Var) and term.name in binds:
+                    self.held.add(term.name)
+                elif binds and isinstance(sort, CountSort) and isinstance(term, Op):
+                    self.solved |= {id(term)} if solved_in_place(term) else set()
 
-    def atoms(self) -> Iterable[tuple[Atom, bool]]:
-        """Every body atom, and whether it binds its variables."""
-        return ((u.atom, u.binds) for u in uses(self.typed.rule.body))
+    def atoms(self) -> Iterator[tuple[Atom, set[str]]]:
+        """Every body atom, and the variables that it binds: inside a set, the set's own alone."""
+        for use in uses(self.typed.rule.body):
+            binds = set().union(*map(matched, use.atom.args)) if use.binds else set()
+            yield use.atom, binds if use.monotone else binds - self.outer
+
+    def _given(self) -> set[str]:
+        """The variables that atoms give, and equations from what atoms give."""
+        given, before = set(self.bound), -1
+        while len(given) > before:
+            before = len(given)
+            for literal in self.typed.rule.body:
+                if isinstance(literal, Comparison) and not literal.sign:
+                    equal = [(a, b) for a, op, b in literal.links() if op == "="]
+                    for one, other in (pair for link in equal for pair in aligned(*link)):
+                        given |= matched(one) if names(other) <= given else set()
+                        given |= matched(other) if names(one) <= given else set()
+        return given
 
     def leaves(self, atom: Atom) -> Iterable[tuple[Expr, Sort, Slot]]:
         """Every variable, literal and expression of an atom, with its sort and slot."""
@@ -139,11 +173,12 @@ class RuleLevels:
         self._variable_levels()
         head = self.typed.rule.head
         composite: dict[str, list[Slot]] = {}
-        for atom, binds in [*self.atoms(), (head, False)]:
+        for atom, binds in [*self.atoms(), (head, set[str]())]:
             for term, sort, slot in self.leaves(atom):
                 if isinstance(sort, ExactSort):
                     found = self.level(term)
-                    looked_for = found == FRACTION and not (binds and isinstance(term, Var))
+                    bound = isinstance(term, Var) and term.name in binds
+                    looked_for = found == FRACTION and not bound
                     if atom is head or looked_for:
                         self._raise(slot, found)
                 elif isinstance(term, Var) and exact_leaves(sort):
@@ -167,7 +202,7 @@ class RuleLevels:
 
     def _compared(self) -> Iterable[tuple[Expr, Expr]]:
         """The pairs of terms that the body compares, down to the parts of tuples and forms."""
-        for literal in self.typed.rule.body:
+        for literal in _and_inside(self.typed.rule.body):
             if isinstance(literal, Comparison):
                 for left, _, right in literal.links():
                     yield from aligned(left, right)
@@ -190,10 +225,8 @@ class RuleLevels:
     def _variable_levels(self) -> None:
         found: dict[str, int] = {}
         for atom, binds in self.atoms():
-            if not binds:
-                continue
             for term, sort, slot in self.leaves(atom):
-                if isinstance(term, Var) and isinstance(sort, ExactSort):
+                if isinstance(term, Var) and isinstance(sort, ExactSort) and term.name in binds:
                     here = self.slots.get(slot, 0)
                     found[term.name] = min(found.get(term.name, here), here)
         self.variables = found
@@ -219,7 +252,7 @@ class RuleLevels:
                     for condition in element.conditions:
                         self._defined(condition)
                 for op, guard in literal.guards:
-                    if op == "=" and isinstance(guard, Var) and guard.name not in self.bound:
+                    if op == "=" and isinstance(guard, Var) and guard.name not in self.given:
                         self.variables[guard.name] = self.aggregate_level(literal)
                         if literal.function in ("min", "max"):
                             most = max(self.size(e.terms[0]) for e in literal.elements)
@@ -228,7 +261,19 @@ class RuleLevels:
                 pass
 
     def _define(self, var: Expr, term: Expr) -> None:
-        if isinstance(var, Var) and var.name not in self.bound and not isinstance(term, Tup):
+        if isinstance(var, Var) and isinstance(term, Tup | Fun) and term.args:
+            # Taken apart, a composite value gives figures as they are written where it stands.
+            sort = self.typed.variables[var.name]
+            for atom, _ in self.atoms():
+                for whole, _, slot in self.leaves(atom):
+                    if isinstance(whole, Var) and whole.name == var.name:
+                        for part, _, place in leaves(term, sort, slot):
+                            if isinstance(part, Var) and part.name not in self.bound:
+                                here = self.slots.get(place, 0)
+                                self.variables[part.name] = max(
+                                    self.variables.get(part.name, 0), here
+                                )
+        elif isinstance(var, Var) and var.name not in self.bound and not isinstance(term, Tup):
             level = self.level(term)
             self.variables[var.name] = max(self.variables.get(var.name, 0), level)
             self.sizes[var.name] = max(self.sizes.get(var.name, 0), self.size(term))
@@ -275,7 +320,10 @@ class RuleLevels:
             case Var(name=name):
                 own = self.typed.variables.get(name)
                 least = COUNT_RANGE if isinstance(own, CountSort) else self.shape.top
-                return least if name in self.bound else max(self.sizes.get(name, 0), least)
+                if name in self.held:
+                    return least
+                given = 2 * least if name in self.bound else self.sizes.get(name, 0)
+                return max(given, least)
             case Pool(args=args):
                 return max(self.size(a) for a in args)
             case Op() if self.native(term) and self.factor(term) is None:
@@ -302,6 +350,8 @@ class RuleLevels:
         A count's sum is taken of two counts that atoms hold, for these are bounded; a product is
         taken of a figure that an atom holds, for the same reason of its first limb.
         """
+        if id(term) in self.solved:
+            return True
         if isinstance(self.typed.sort(term), CountSort):
             return term.name in ("+", "-") and all(self._bounded_count(a) for a in term.args)
         if (factor := self.factor(term)) is not None:
@@ -325,13 +375,13 @@ class RuleLevels:
         )
 
     def _bounded_count(self, term: Expr) -> bool:
-        return isinstance(term, Int) or (isinstance(term, Var) and term.name in self.bound)
+        return isinstance(term, Int) or (isinstance(term, Var) and term.name in self.held)
 
     def _limbed(self, term: Expr) -> bool:
         match term:
             case Var():
                 if isinstance(self.typed.variables[term.name], CountSort):
-                    return term.name in self.bound
+                    return term.name in self.held
                 return self.level(term) < FRACTION
             case Str() | Int():
                 return numbers.level(self.literal(term)) < FRACTION
@@ -374,4 +424,6 @@ class RuleLevels:
                 return set().union(*(self.sites(a) for a in args))
             case Tup(args=args) | Fun(args=args) | Pool(args=args):
                 return set().union(*(self.sites(a) for a in args))
+            case Span(low=low, high=high):
+                return self.sites(low) | self.sites(high)
         return set()

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """One lowered literal: what it binds and needs, by variable, and the sites it rests on."""
+    """One lowered literal: what it binds and needs, by variable, and the sites it rests on.
+
+    One that works ``either`` way may as well bind what it needs, for what it binds.
+    """
 
     text: str
     binds: frozenset[str] = frozenset()
     needs: frozenset[str] = frozenset()
     atom: bool = False
     sites: frozenset[int] = frozenset()
+    either: bool = False
+
+    def ways(self) -> list[tuple[frozenset[str], frozenset[str]]]:
+        """Each way to read it: what it then binds, and what it needs."""
+        ways = [(self.binds, self.needs)]
+        return [*ways, (self.needs, self.binds)] if self.either else ways
 
 
 def is_temp(variable: str) -> bool:
@@ -60,9 +69,11 @@ class Scribe:
         *,
         atom: bool = False,
         sites: Iterable[int] = (),
+        either: bool = False,
     ) -> None:
         """Add a piece to the open scope."""
-        self.scope.append(Piece(text, frozenset(binds), frozenset(needs), atom, frozenset(sites)))
+        known = (frozenset(binds), frozenset(needs), atom, frozenset(sites), either)
+        self.scope.append(Piece(text, *known))
 
     def expand(self, variable: str) -> None:
         """Ask for a variable's limbs, which takes writing the rule again."""
@@ -105,11 +116,11 @@ class Surroundings:
         resting = _resting(pieces, {variable})
         return [p for p in pieces if not p.needs & resting and variable not in p.binds]
 
-    def before(self, site: int, wanted: set[str], *, earlier: bool = False) -> list[Piece]:
+    def before(self, site: int, wanted: set[str], awaited: Container[int] = ()) -> list[Piece]:
         """The pieces that a site with these arguments may be evaluated after.
 
-        They rest on no site but those that its arguments rest on, so that no two sites wait for
-        each other; with ``earlier`` also on sites of a lower number.
+        They rest on no site but those that its arguments rest on and those awaited, so that no two
+        sites wait for each other.
         """
         pieces = self.pieces()
         rests = _rests(pieces)
@@ -118,7 +129,7 @@ class Surroundings:
             p
             for p in pieces
             if all(
-                s in needed or (earlier and s < site)
+                s in needed or s in awaited
                 for s in p.sites.union(*(rests.get(v, frozenset()) for v in p.needs))
             )
         ]
@@ -127,11 +138,13 @@ class Surroundings:
         """Literals that bind variables: one atom and its filters, else all that may come before."""
         found = self.before(site, wanted)
         for piece in () if self.guarded else found:
-            if piece.atom and wanted <= piece.binds:
+            if piece.atom and wanted | piece.needs <= piece.binds:
+                # What another piece binds for it, as a limb, a filter would have to bring along.
                 filters = [
                     p.text
                     for p in found
                     if not p.atom and not p.binds and p.needs and p.needs <= piece.binds
+                    if "X''" not in p.text
                 ]
                 return [piece.text, *filters]
         return [p.text for p in found]
@@ -142,12 +155,13 @@ def _rests(pieces: Sequence[Piece]) -> dict[str, frozenset[int]]:
     rests: dict[str, frozenset[int]] = {}
     for _ in pieces:
         for piece in pieces:
-            if not all(v in rests for v in piece.needs):
-                continue
-            sites = piece.sites.union(*(rests[v] for v in piece.needs))
-            for variable in piece.binds:
-                if variable not in rests or len(sites) < len(rests[variable]):
-                    rests[variable] = sites
+            for binds, needs in piece.ways():
+                if not all(v in rests for v in needs):
+                    continue
+                sites = piece.sites.union(*(rests[v] for v in needs))
+                for variable in binds:
+                    if variable not in rests or len(sites) < len(rests[variable]):
+                        rests[variable] = sites
     return rests
 
 
@@ -157,8 +171,8 @@ def _resting(pieces: Sequence[Piece], variables: set[str]) -> set[str]:
     changed = True
     while changed:
         changed = False
-        for piece in pieces:
-            if piece.needs & resting and not piece.binds <= resting:
-                resting |= piece.binds
+        for binds, needs in (way for piece in pieces for way in piece.ways()):
+            if needs & resting and not binds <= resting:
+                resting |= binds
                 changed = True
     return resting

@@ -85,14 +85,17 @@ class Calls:
         """Tell apart arguments without a value that the rest of the body admits.
 
         Written only for a site that had some: a value that other conditions keep out is no error.
-        Of two expressions the one that stands first guards the other.
+        Of two such sites the one that stands first guards the other, and not the other way round,
+        lest neither were told.
         """
         number = site.number
         if number not in self.levels.flags.undefined:
             return []
         relation = f"_undefined'{number}"
         self.program.undefined[relation] = site
-        body = [p.text for p in around.before(number, wanted, earlier=True)]
+        undefined = self.levels.flags.undefined
+        awaited = {n for n in self.found if n < number or n not in undefined} - {number}
+        body = [p.text for p in around.before(number, wanted, awaited)]
         return [
             Line(rule_text(f"_defined'{number}({key})", [defined]), site.rule),
             Line(

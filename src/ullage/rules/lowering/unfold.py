@@ -8,7 +8,7 @@ each place writes them as its own values are written, ``S = part(A, R), whole(S)
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TypeVar
 
 from ullage.rules.inference import TypedRule
@@ -24,6 +24,7 @@ from ullage.rules.terms import (
     Rule,
     Tup,
     Var,
+    global_names,
     names,
     substituted,
 )
@@ -50,9 +51,15 @@ class _Unfolder:
         self.typed = typed
         # A node that is let go could leave its identity, and so its sort, to another.
         self.kept: list[object] = [typed.rule]
+        self.outer: set[str] = set()
 
-    def equation(self, body: Sequence[Literal]) -> tuple[Comparison, str, Expr] | None:
-        """The next equation to unfold: a variable, and the term that it is."""
+    def equation(
+        self, body: Sequence[Literal], outer: Container[str] = ()
+    ) -> tuple[Comparison, str, Expr] | None:
+        """The next equation to unfold: a variable, and the term that it is.
+
+        A set says of an ``outer`` variable what it is compared with, and not what it is.
+        """
         for literal in body:
             if not isinstance(literal, Comparison) or literal.sign or len(literal.rest) != 1:
                 continue
@@ -65,6 +72,7 @@ class _Unfolder:
                     and isinstance(term, Tup | Fun | Var)
                     and self._composite(var)
                     and var.name not in names(term)
+                    and var.name not in outer
                 ):
                     return literal, var.name, term
         return None
@@ -81,6 +89,7 @@ class _Unfolder:
 
     def sets_unfolded(self, typed: TypedRule) -> TypedRule:
         """The rule with the equations unfolded that stand inside its sets."""
+        self.outer = global_names(typed.rule)
         body: list[Literal] = []
         for literal in typed.rule.body:
             if isinstance(literal, Aggregate):
@@ -96,7 +105,7 @@ class _Unfolder:
 
     def _inside(self, item: _Set) -> _Set:
         """An element or conditional literal without such equations among its conditions."""
-        while (found := self.equation(item.conditions)) is not None:
+        while (found := self.equation(item.conditions, self.outer)) is not None:
             equation, name, term = found
             self.kept.append(item)
             rest = tuple(c for c in item.conditions if c is not equation)

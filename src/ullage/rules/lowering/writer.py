@@ -85,7 +85,8 @@ def _settled(rules: Sequence[TypedRule], slots: Levels, flags: Flags) -> list[Ru
     rules = [unfold(t) for t in rules]
     numbering: dict[int, int] = {}
     for typed in rules:
-        for literal in (typed.rule.head, *typed.rule.body):
+        # What a head computes is last: the whole body guards it.
+        for literal in (*typed.rule.body, typed.rule.head):
             _number(literal, numbering)
     levels = [RuleLevels(t, slots, flags, numbering) for t in rules]
     before = None
@@ -198,20 +199,24 @@ class RuleWriter:
         # literal of its own, for all of them are to hold.
         steps = [p for p in pieces[first:] if p.binds and all(map(is_temp, p.binds))]
         held = [p for p in pieces[first:] if p not in steps]
-        conditions = ", ".join(p.text for p in (*pieces[:first], *steps))
-        needs = frozenset().union(*(p.needs | p.binds for p in pieces))
-        sites = frozenset().union(*(p.sites for p in pieces))
+        everything = list(pieces)
+        # What is to hold is no condition, on which a call in the set might wait.
+        pieces[:] = [p for p in pieces if p not in held]
+        conditions = ", ".join(p.text for p in pieces)
+        needs = frozenset().union(*(p.needs | p.binds for p in everything))
+        sites = frozenset().union(*(p.sites for p in everything))
         for piece in held:
             self.scribe.add(f"{piece.text} : {conditions}", (), needs, sites=sites)
 
     def _body_atom(self, atom: Atom) -> None:
         binds = {n for arg in atom.args for n in matched(arg)}
         computed = {n for arg in atom.args for n in names(arg)} - binds
-        sites = set().union(*(self.levels.sites(a) for a in atom.args))
         text = self.atom(atom, binds=atom.sign == 0)
         if atom.sign == 0:
-            self.scribe.add(text, binds, computed, atom=True, sites=sites)
+            # What a site gives stands beside the atom, as a variable that it binds.
+            self.scribe.add(text, binds, computed, atom=True)
         else:
+            sites = set().union(*(self.levels.sites(a) for a in atom.args))
             self.scribe.add("not " * atom.sign + text, (), binds | computed, sites=sites)
 
     # Atoms and their arguments.
@@ -250,12 +255,18 @@ class RuleWriter:
             case Pool(args=args):
                 return f"({';'.join(self.at_slot(a, sort, slot, binds=binds) for a in args)})"
             case Op() if binds and not (isinstance(sort, CountSort) and solved_in_place(term)):
-                name = self.scribe.temp()
-                text = self._exact(term, sort, slot)
-                sites = self.levels.sites(term)
-                self.scribe.add(f"{name} = {text}", (name,), names(term), sites=sites)
-                return name
+                return self._computed(term, sort, slot)
+            case Span() if binds and self.levels.sites(term):
+                return self._computed(term, sort, slot)
         return self._exact(term, sort, slot)
+
+    def _computed(self, term: Op | Span, sort: Sort, slot: Slot) -> str:
+        """A variable of its own for what an atom's argument computes."""
+        name = self.scribe.temp()
+        text = self._exact(term, sort, slot)
+        sites = self.levels.sites(term)
+        self.scribe.add(f"{name} = {text}", (name,), names(term), sites=sites)
+        return name
 
     def _exact(self, term: Expr, sort: Sort, slot: Slot) -> str:
         if isinstance(sort, ExactSort):
@@ -313,12 +324,27 @@ class RuleWriter:
         texts = self._sides(left, right)
         binds: set[str] = set()
         needs = names(left) | names(right)
-        if op == "=" and not sign:
-            for side, rest in ((left, right), (right, left)):
-                if isinstance(side, Var) and side.name not in self.levels.bound and not binds:
-                    binds, needs = {side.name}, names(rest)
+        unbound = []
+        for side, rest in ((left, right), (right, left)):
+            free = self._freed(side, rest) if op == "=" and not sign else set()
+            if free:
+                unbound.append((free, names(rest) | names(side) - free))
+        if unbound:
+            binds, needs = unbound[0]
         sites = self.levels.sites(left) | self.levels.sites(right)
-        self.scribe.add(f"{texts[0]} {op} {texts[1]}", binds, needs, sites=sites)
+        either = len(unbound) > 1 and unbound[1] == (needs, binds)
+        self.scribe.add(f"{texts[0]} {op} {texts[1]}", binds, needs, sites=sites, either=either)
+
+    def _freed(self, side: Expr, rest: Expr) -> set[str]:
+        """The variables that a side of an equation gets from the rest, and no atom binds."""
+        if not isinstance(side, Var | Tup | Fun) or Var not in (type(side), type(rest)):
+            return set()
+        if isinstance(self.figures.sort(side), CountSort) and isinstance(
+            self.figures.sort(rest), ExactSort
+        ):
+            # It is written as a pure number, of which nothing gives the count.
+            return set()
+        return matched(side) - self.levels.bound
 
     def _sides(self, left: Expr, right: Expr) -> tuple[str, str]:
         """Two compared terms, with their figures in one shape."""
