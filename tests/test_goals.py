@@ -20,6 +20,7 @@ from jsonschema import Draft202012Validator
 
 from ullage import Policy, StandingClass, UsageError
 from ullage.cli import main
+from ullage.explain import goals
 from ullage.explain.goals import Reach
 from ullage.explain.lines import Line, Varied
 from ullage.facts import FactBase
@@ -451,3 +452,69 @@ def test_figures_worked_out_by_hand() -> None:
     found = policy.reach("room", "serve", "fits", vary=cells)
     told = {c.cell: c.new.value for (c,) in found.ways}  # type: ignore[union-attr]
     assert told == dict(zip(cells, (17895697067, Fraction(6, 100), 15461882265), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("vary", "way"),
+    [
+        # Today's need, 15 GiB, is above the range, of which its upper end is the nearest.
+        ("job/serve/need=1GiB..5GiB/1GiB", "5 GiB"),
+        ("job/serve/need=5GiB..5GiB", "5 GiB"),
+        ("job/serve/need=1GiB..5.5GiB/2GiB", "5 GiB"),
+        ("machine/crucible/spare=0..0.05", "0.05"),
+        # Today's memory, 16 GiB, is below it; 17 GiB would do, and is not asked for.
+        ("machine/crucible/memory=20GiB..64GiB/1GiB", "20 GiB"),
+        ("machine/crucible/memory=12GiB..64GiB/4GiB", "20 GiB"),
+    ],
+)
+def test_a_range_is_kept_to_wherever_the_present_figure_is(vary: str, way: str) -> None:
+    found = Policy.load(SMALL / "rules", SMALL / "facts").reach(
+        "room", "serve", "fits", vary=[vary]
+    )
+    assert [[str(c.new) for c in changes] for changes in found.ways] == [[way]]
+
+
+def test_a_step_stands_behind_a_unit_that_has_a_slash() -> None:
+    policy = Policy.load(SMALL / "rules", SMALL / "facts")
+    found = policy.reach(
+        "room", "serve", "fits", vary=["machine/bellows/link=10GB/s..40GB/s/1GB/s"]
+    )
+    assert [t.values for t in found.tried] == ["from 10 GB/s to 40 GB/s, by 1 GB/s"]
+    found = policy.reach("room", "serve", "fits", vary=["machine/bellows/link=10GB/s..40GB/s"])
+    assert [t.values for t in found.tried] == ["from 10 GB/s to 40 GB/s, by 1 B/s"]
+
+
+def test_values_are_read_as_set_reads_them() -> None:
+    policy = Policy.load(SMALL / "rules", SMALL / "facts")
+    found = policy.reach(
+        'machine(crucible, names, (0, "a"))', vary=["machine/crucible/names=['a']"]
+    )
+    assert len(found.ways) == 1
+    with pytest.raises(PolicyError) as error:
+        policy.reach('machine(crucible, names, (0, "a"))', vary=["machine/crucible/names=[a"])
+    assert [f.code for f in error.value.findings] == ["yaml-syntax"]
+
+
+def test_figures_that_were_not_tried_together_are_named() -> None:
+    """At 0.99 spare nothing fits by 15.9 GiB of memory, nor at 16 GiB by a spare of 0.5."""
+    policy = Policy.load(SMALL / "rules", SMALL / "facts")
+    cells = ["machine/crucible/memory=1GiB..16GiB/1GiB", "machine/crucible/spare=0.5..1"]
+    found = policy.reach("room", "serve", "fits", vary=cells)
+    assert not found.ways
+    assert not found.settled
+    assert found.apart == (("machine/crucible/memory", "machine/crucible/spare"),)
+    assert "not tried together: machine/crucible/memory, machine/crucible/spare" in reaching(
+        found, "human"
+    )
+
+
+def test_three_long_lists_end() -> None:
+    policy = Policy.load(SMALL / "rules", SMALL / "facts")
+    many = ",".join(f"[n{i}]" for i in range(500))
+    cells = [f"machine/{m}/names={many}" for m in ("crucible", "anvil", "bellows")]
+    found = policy.reach("room", "serve", "fits", vary=cells[:1])
+    assert found.settled
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(goals, "MOST_CASES", 1_000)
+        found = policy.reach("room", "serve", "fits", vary=cells)
+    assert not found.settled

@@ -929,13 +929,22 @@ def test_a_proof_is_read_from_stdin(
 
     monkeypatch.chdir(zoo_folder)
     main(["why", "absent(elm)", "--format", "json"])
-    monkeypatch.setattr(sys, "stdin", io.StringIO(capsys.readouterr().out))
+    proof = capsys.readouterr().out.encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(proof), "utf-8"))
     assert run(capsys, "verify", "-") == (0, "", "ullage: <stdin>: 4 steps hold\n")
-    monkeypatch.setattr(sys, "stdin", io.StringIO("{"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{"), "utf-8"))
     code, out, _ = run(capsys, "verify", "-")
     assert code == 3
     assert "error[json-syntax]: " in out
     assert "\n  <stdin>:1:2\n" in out
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf" + proof), "utf-8")
+    )
+    assert run(capsys, "verify", "-")[0] == 0
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{\xff"), "utf-8"))
+    assert run(capsys, "verify", "-")[0] == 1
+    monkeypatch.setattr(sys, "stdin", None)
+    assert run(capsys, "verify", "-")[0] == 3
 
 
 def test_what_cannot_be_read_ends_with_1_or_3(

@@ -939,3 +939,9 @@ def test_nothing_that_a_person_types_is_a_defect(
     assert code in (0, 1, 3)
     assert "internal error" not in err
     assert "Traceback" not in err
+
+
+def test_a_variable_of_a_question_joins_nothing(animals: Policy) -> None:
+    with pytest.raises(UsageError, match="`X` stands twice"):
+        animals.why("greater(X, X)")
+    assert str(animals.why("greater(_, _)"))

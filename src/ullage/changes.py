@@ -51,7 +51,7 @@ class Unset:
 class Add:
     """The rows of one more file of facts; with ``override`` they replace rows of equal key."""
 
-    file: Path
+    file: Path | str
     override: bool = False
 
 

@@ -312,7 +312,10 @@ class Policy:
         """
         asked = self._questions.read(goal, negated=True)
         if any(self.explainer.holding(*a) for a in asked.asked):
-            raise UsageError(f"`{asked.words}` holds already", f"ask `why {asked.words}`")
+            raise UsageError(
+                f"`{asked.words}` holds already",
+                "nothing is to be changed; `why` says what it follows from",
+            )
         varies = [read_vary(text, self._facts) for text in vary]
         about = self._book.laws.get(asked.about[0]) if asked.about else None
 
@@ -323,8 +326,9 @@ class Policy:
 
         search = Search(self.explainer, asked.asked, holds, about)
         ways = with_room(lambda: search.ways(varies))
-        still_open = () if ways else tuple(search.open)
-        return Reach(asked.words, tuple(ways), search.tried(varies), search.settled, still_open)
+        still_open, apart = ((), ()) if ways else (tuple(search.open), tuple(search.apart))
+        tried = search.tried(varies)
+        return Reach(asked.words, tuple(ways), tried, search.settled, still_open, apart)
 
     def record(self, laws: Sequence[str] | str = (), subject: str | None = None) -> Record:
         """The decision record of the standings that ``standings`` gives, and what each rests on.

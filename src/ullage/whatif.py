@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -101,6 +102,15 @@ def suppose_changes(
     if errors_of(findings):
         raise PolicyError(findings)
     return Supposed(supposed, tuple(changer.changes))
+
+
+def cell_of(
+    base: FactBase, reader: ColumnReader, text: str, place: Position
+) -> tuple[Cell | None, Sequence[Finding]]:
+    """The cell that a value's text is, as ``--set`` reads it, and what is amiss with it."""
+    changer = _Changer(base, {})
+    cell = changer.read(reader, text, place)
+    return cell, errors_of(changer.loader.findings)
 
 
 class _Flags:
@@ -201,12 +211,11 @@ class _Changer:
 
     def add(self, change: Add) -> None:
         """Take in the rows of a file. Raises UsageError where it is not there."""
-        if not change.file.exists():
-            raise UsageError(
-                f"no file `{shown_path(change.file)}`", "name a file of facts with `--add`"
-            )
+        file = Path(change.file)
+        if not file.exists():
+            raise UsageError(f"no file `{shown_path(file)}`", "name a file of facts with `--add`")
         before = {name: dict(t.rows) for name, t in self.loader.tables.items()}
-        for row in self.loader.read_file(change.file, change.override):
+        for row in self.loader.read_file(file, change.override):
             table = self.loader.tables[row.table]
             old = before[row.table].get(row.key)
             key = key_text(table.table, row)
@@ -256,7 +265,7 @@ class _Changer:
     ) -> None:
         column = reader.column
         before = len(self.loader.findings)
-        made = self._read(reader, value, place)
+        made = self.read(reader, value, place)
         if len(self.loader.findings) > before:
             return
         if made is None and column.required and column.name not in table.defaults:
@@ -270,7 +279,7 @@ class _Changer:
         new = self.loader.put(row, column.name, made)
         self.changes.append(self._cell(option, table, column, row, new))
 
-    def _read(self, reader: ColumnReader, value: object, place: Position) -> Cell | None:
+    def read(self, reader: ColumnReader, value: object, place: Position) -> Cell | None:
         """The cell of a value; None where it is absent, or faulty and so told."""
         if value is None:
             return None
@@ -284,7 +293,7 @@ class _Changer:
                 return Cell(reader.text(text), 1, place.column)
             # Written where it stands on the command line, so that all places are right.
             data = "\n" * (place.line - 1) + " " * (place.column - 1) + value
-            document = compose_document(data.encode(), place.file)
+            document = compose_document(data.encode(errors="surrogateescape"), place.file)
             self.loader.findings += (_within(f, place, len(value)) for f in document.findings)
             if document.root is None or is_absent(document.root):
                 return None

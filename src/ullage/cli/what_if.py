@@ -57,6 +57,7 @@ def arguments(parser: VerbParser) -> None:
     )
     parser.add_argument(
         "--goal",
+        action=Once,
         nargs="+",
         metavar="ATOM",
         help="tell instead which changes of the cells of --vary would make this hold: an atom, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -195,6 +195,7 @@ class Explainer:
     def derivation(self, *goals: Atom) -> Derivation:
         """Why atoms hold; every atom that any of the followed ways reaches is in it."""
         result = Derivation(goals)
+        own = {text for _, arguments in goals for text in _texts_in(arguments)}
         pending = list(goals)
         seen = set(goals)
         while pending:
@@ -203,7 +204,8 @@ class Explainer:
             if reading is not None:
                 result.readings[atom] = reading
                 continue
-            found = sorted(self.supports(atom), key=lambda s: s.rule.text)
+            # What others would have concluded, too, is told by what is asked about.
+            found = sorted(self.supports(atom), key=lambda s: (not _names(s, own), s.rule.text))
             name = predicate(atom)
             # What rests on itself needs all of them: some may go in a circle.
             if len(found) > MOST_WAYS and name not in self.below[name]:
@@ -374,6 +376,20 @@ def _text(support: Support) -> tuple[list[tuple[str, str]], list[str]]:
     return bindings, [_told(atom) for atom in support.premises]
 
 
+def _names(support: Support, things: Collection[str]) -> bool:
+    """Whether an instance rests on something about one of these things."""
+    return any(t in things for _, arguments in support.premises for t in _texts_in(arguments))
+
+
+def _texts_in(value: Value) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case tuple() | Form():
+            for part in value if isinstance(value, tuple) else value.args:
+                yield from _texts_in(part)
+
+
 def _typed(values: Sequence[Value], sorts: Sequence[Sort | None]) -> tuple[Value, ...]:
     return tuple(as_sort(v, s) for v, s in zip(values, sorts, strict=True))
 
@@ -412,6 +428,6 @@ def _measure(result: Derivation) -> None:
     result.heights |= {a: heights[i] for a, i in numbers.items() if heights[i] < _HIGHEST}
     for supports, ways in zip(result.supports.values(), below.values(), strict=True):
         if len(supports) > 1:
-            # Of equally high ones that of the first rule by its text stays first.
+            # Of equally high ones the first stays first.
             order = sorted(range(len(supports)), key=lambda i: height(ways[i]))
             supports[:] = [supports[i] for i in order]

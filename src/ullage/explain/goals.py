@@ -9,7 +9,9 @@ none of them will do is proved and not guessed.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,7 +24,7 @@ from ullage.explain.lines import Line, Varied
 from ullage.explain.questions import split
 from ullage.explain.supposed import Cell, Supposed
 from ullage.facts import FactBase
-from ullage.findings import Finding, PolicyError, Position, UsageError, listed, similar
+from ullage.findings import PolicyError, Position, UsageError, listed, similar
 from ullage.reference.facts import cell_values, key_of
 from ullage.reference.values import Figure, Pattern, Undefined, Value, Word
 from ullage.results import Quantity, StandingClass
@@ -39,6 +41,7 @@ from ullage.sorts import (
     ScalarError,
     Sort,
 )
+from ullage.whatif import cell_of
 
 MOST_CASES = 20_000
 """How many cases are tried of one figure, or of values together, before it is given up."""
@@ -101,7 +104,8 @@ class Reach:
     Of a figure a way has the value nearest to the present one. ``settled`` says that all values
     were tried, so that no ways means that there is none. ``open`` are changes (none for the facts
     as they are) that leave open whether it is reached, and ``readings`` those cells among the
-    changes that nobody has read: to be read, and not to be set at will.
+    changes that nobody has read: to be read, and not to be set at will. ``apart`` are cells of
+    which each was tried, and not all of them changed together.
     """
 
     goal: str
@@ -109,6 +113,7 @@ class Reach:
     tried: tuple[Tried, ...]
     settled: bool
     open: tuple[StillOpen, ...] = ()
+    apart: tuple[tuple[str, ...], ...] = ()
 
     @property
     def readings(self) -> tuple[str, ...]:
@@ -169,6 +174,7 @@ class Search:
         self.settled = True
         self.law = law
         self.open: list[StillOpen] = []
+        self.apart: list[tuple[str, ...]] = []
 
     def ways(self, varies: Sequence[Vary]) -> list[tuple[Changed, ...]]:
         """The ways of the fewest changes. Raises UsageError and PolicyError for what is no cell."""
@@ -195,8 +201,12 @@ class Search:
         if len(figures) > 1:
             # Two lines at once would make areas of what are bounds of one.
             self.settled = False
+            self.apart.append(tuple(d.vary.cell for d in domains))
             return
-        for values in itertools.product(*(d.values for d in listed_ones)):
+        if math.prod(len(d.values) for d in listed_ones) > MOST_CASES:
+            self.settled = False
+        together = itertools.product(*(d.values for d in listed_ones))
+        for values in itertools.islice(together, MOST_CASES):
             fixed = dict(zip(listed_ones, values, strict=True))
             if figures:
                 value = self._figure(figures[0], fixed)
@@ -252,6 +262,23 @@ class Search:
         told = self.explainer.told(self.law.obligations, [values[2] for values in terms])
         self.open.append(StillOpen(changes, tuple(t.words or str(t) for t in told)))
 
+    def _note_open_figure(
+        self,
+        supposed: Supposed,
+        varied: Varied,
+        domain: _Domain,
+        fixed: Mapping[_Domain, _Choice],
+    ) -> None:
+        """Note what is to be read under a figure; of many that leave the same open, the first."""
+        choice = domain.figure(varied.x)
+        changes = [domain.changed(choice), *(d.changed(v) for d, v in fixed.items())]
+        known = {still.obligations for still in self.open}
+        before = len(self.open)
+        with varied.frame(), suppress(Undefined):
+            self._note_open(supposed, tuple(changes))
+        if len(self.open) > before and self.open[-1].obligations in known:
+            self.open.pop()
+
     def _goal(self, supposed: Supposed) -> bool:
         return any(supposed.holds(name, patterns) for name, patterns in self.goals)
 
@@ -259,16 +286,19 @@ class Search:
         """The nearest figure under which the goal holds, beside some listed values."""
         assert domain.grid is not None
         low, high, step = domain.grid
+        up: Fraction | None
         start = domain.present if domain.present is not None else low
         varied = Varied(start, low, step)
         line = Figure(Line(varied, Fraction(0), Fraction(1)), domain.sort.name)  # type: ignore[arg-type]
         cells: dict[Cell, tuple[Value, ...]] = {d.cell: v.values for d, v in fixed.items()}
         cells[domain.cell] = (line,)
         supposed = Supposed(self.explainer, cells, varied)
-        up: Fraction | None = start if start <= high else None
+        # From the present figure outwards; one beyond the range is gone to from its nearer end.
+        last = low + (high - low) // step * step
+        up = varied.after(start) if start >= low and (start - low) % step else max(start, low)
         down: Fraction | None = None
-        if up is not None and (start - low) % step:
-            up = varied.after(start)
+        if up > last:
+            up, down = None, last
         first = True
         while up is not None or down is not None:
             nearer_up = up is not None and (down is None or up - start <= start - down)
@@ -286,6 +316,8 @@ class Search:
                 reached = False
             if reached:
                 return domain.figure(x)
+            if self.law is not None:
+                self._note_open_figure(supposed, varied, domain, fixed)
             if nearer_up:
                 up = None if bounds.high is None else varied.after(bounds.high)
                 up = up if up is not None and up <= high else None
@@ -336,10 +368,10 @@ class _Domain:
         grid = None
         values: tuple[_Choice, ...] = ()
         if vary.texts is not None and len(vary.texts) == 1 and ".." in vary.texts[0]:
-            grid = _stepped(column, vary)
-            words = f"from {vary.texts[0].replace('..', ' to ').replace('/', ' by ')}"
+            grid = _stepped(base, column, vary)
+            words = "from {} to {}, by {}".format(*(Quantity(f, column.sort).display for f in grid))
         elif vary.texts is not None:
-            values = tuple(_choice(column, t, vary) for t in vary.texts)
+            values = tuple(_choice(base, column, t, vary) for t in vary.texts)
             words = f"{len(values)} given value{'s' * (len(values) != 1)}"
         elif isinstance(column.sort, ExactSort | CountSort) and not column.many:
             grid = _all(column)
@@ -348,7 +380,7 @@ class _Domain:
             words = "every value from {} to {}".format(*ends) + f", by {step}"
         else:
             names = _names(base, column, vary)
-            values = tuple(_choice(column, n, vary) for n in names if n != _text(old))
+            values = tuple(_choice(base, column, n, vary) for n in names if n != _text(old))
             words = f"{len(values)} other values"
         feeds = _feeds(base, vary.table, column)
         if grid is not None and feeds:
@@ -402,28 +434,32 @@ def _row(base: FactBase, vary: Vary) -> Row:
     return found[0]
 
 
-def _choice(column: Column, text: str, vary: Vary) -> _Choice:
+def _choice(base: FactBase, column: Column, text: str, vary: Vary) -> _Choice:
     """A value of a column from its text. Raises PolicyError."""
-    reader = ColumnReader(column)
-    texts = split(text[1:-1]) if column.many and text[:1] == "[" else [text]
-    try:
-        read = [reader.text(t.strip().strip('"')) for t in texts]
-    except ScalarError as error:
-        place = Position("<--vary>", 1, 1, f"of {vary.cell}")
-        raise PolicyError([Finding(error.code, error.message, (place,), error.help)]) from error
+    place = Position("<--vary>", 1, 1, f"of {vary.cell}")
+    cell, findings = cell_of(base, ColumnReader(column), text, place)
+    if findings:
+        raise PolicyError(findings)
+    if cell is None:
+        raise UsageError(f"`{text}` is no value of `{vary.cell}`", "leave it out, or give a value")
+    inner = cell.value if isinstance(cell.value, tuple) else (cell,)
+    read = [c.value for c in inner]
     told = tuple(shown(v, column.sort) for v in read)
     values = tuple(cell_values(read, column))
     return _Choice(text, told if column.many else told[0], values)
 
 
-def _stepped(column: Column, vary: Vary) -> tuple[Fraction, Fraction, Fraction]:
+def _stepped(base: FactBase, column: Column, vary: Vary) -> tuple[Fraction, Fraction, Fraction]:
     """The grid of ``low..high/step``. Raises PolicyError and UsageError."""
     assert vary.texts is not None
-    ends, _, step = vary.texts[0].partition("/")
-    low, _, high = ends.partition("..")
+    low, _, rest = vary.texts[0].partition("..")
+    # A unit and a fraction have a `/` of their own: the step stands behind the first that ends it.
+    cuts = [i for i, letter in enumerate(rest) if letter == "/"]
+    ways = [(rest[:i], rest[i + 1 :]) for i in cuts] + [(rest, "")]
+    high, step = next((w for w in ways if all(_reads(column, t) for t in w if t)), ways[0])
     figures = []
     for text in (low, high, *([step] if step else [])):
-        value = _choice(column, text.strip(), vary).shown
+        value = _choice(base, column, text.strip(), vary).shown
         if not isinstance(value, Quantity):
             raise UsageError(
                 f"`{vary.texts[0]}` is a range, and `{column.name}` holds no figures",
@@ -435,6 +471,15 @@ def _stepped(column: Column, vary: Vary) -> tuple[Fraction, Fraction, Fraction]:
     if figures[0] > figures[1] or figures[2] <= 0:
         raise UsageError(f"the range `{vary.texts[0]}` holds nothing", "write `low..high/step`")
     return figures[0], figures[1], figures[2]
+
+
+def _reads(column: Column, text: str) -> bool:
+    """Whether a text is a value of a column."""
+    try:
+        ColumnReader(column).text(text.strip())
+    except ScalarError:
+        return False
+    return True
 
 
 def _step(sort: Sort) -> Fraction:

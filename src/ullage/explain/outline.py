@@ -12,10 +12,10 @@ from ullage.findings import Position
 from ullage.reference.bodies import Bindings
 from ullage.reference.steps import Steps
 from ullage.reference.text import pattern_text, value_text
-from ullage.reference.values import Atom, Figure, Value
+from ullage.reference.values import Atom, Figure, Form, Value
 from ullage.reference.words import GIVES
 from ullage.rules import terms
-from ullage.rules.terms import Aggregate, Comparison, Literal
+from ullage.rules.terms import Aggregate, Comparison, Expr, Fun, Int, Literal, Op, Tup, Var
 
 DEEPEST = 120
 """How many levels an outline has at most."""
@@ -74,14 +74,14 @@ class Outliner:
             hidden = len(Derivation((atom,), d.readings, d.supports).steps()) - 1
             return Node(text, "rule", support.rule.position, hidden=hidden)
         if len(supports) == 1:
-            below = self._conditions(d, support, level)
+            below = self._conditions(d, support, atom, level)
             return Node(text, "rule", support.rule.position, below=tuple(below))
         ways = [
             Node(
                 f"way {n}: {self.explainer.words.label(s.rule, s.bindings)}",
                 "rule",
                 s.rule.position,
-                below=tuple(self._conditions(d, s, level + 1)),
+                below=tuple(self._conditions(d, s, atom, level + 1)),
             )
             for n, s in enumerate(supports, start=1)
         ]
@@ -90,9 +90,26 @@ class Outliner:
             ways.append(Node(f"and {more} more ways like these", "more"))
         return Node(f"{text} ({len(supports) + more} ways)", "rule", below=tuple(ways))
 
-    def _conditions(self, d: Derivation, support: Support, level: int) -> Iterator[Node]:
+    def _conditions(
+        self, d: Derivation, support: Support, atom: Atom, level: int
+    ) -> Iterator[Node]:
+        for term, value in zip(support.rule.head.args, atom[1], strict=True):
+            yield from self._computed(term, value, support.bindings)
         for told in support.conditions:
             yield self._condition(d, told, support, level)
+
+    def _computed(self, term: Expr, value: Value, bindings: Bindings) -> Iterator[Node]:
+        """What a rule's head computes, with the figures that it is computed of."""
+        words = self.explainer.words
+        match term, value:
+            case Op(args=(Var(), Int())), Figure(unit="count"):
+                pass  # The next place, or the one before.
+            case Op(), Figure():
+                text = f"{words.with_exact(value)} = {words.term(term, bindings)}"
+                yield Node(text, "computed", term.position)
+            case (Tup(args=args), tuple(parts)) | (Fun(args=args), Form(args=parts)):
+                for inner, part in zip(args, parts, strict=True):
+                    yield from self._computed(inner, part, bindings)
 
     def _condition(self, d: Derivation, told: Condition, support: Support, level: int) -> Node:
         words = self.explainer.words
@@ -203,7 +220,8 @@ class Outliner:
             yield Node(text, "failing", missing.position, below=below)
         if not few:
             left = len(told) - _MANY_MEMBERS
-            yield Node(f"and {left} more rule{'s' * (left > 1)}, which lack something, too", "more")
+            lack = "lacks" if left == 1 else "lack"
+            yield Node(f"and {left} more, which {lack} something, too", "more")
 
     def _derived(self, literal: Literal) -> int:
         """0 for a comparison or another figure, 1 for what a table holds, 2 for a conclusion."""
@@ -236,7 +254,10 @@ class Outliner:
         if not refutation.attempts:
             shown = ", ".join(map(pattern_text, refutation.patterns))
             return [Node(f"no rule concludes {refutation.name}({shown})", "failing")]
-        return [self._attempt(a, level) for a in refutation.attempts]
+        found = [self._attempt(a, level) for a in refutation.attempts]
+        if refutation.more:
+            found.append(Node(f"and {refutation.more} more like these", "more"))
+        return found
 
     def _attempt(self, attempt: Attempt, level: int) -> Node:
         words = self.explainer.words

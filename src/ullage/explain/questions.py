@@ -9,6 +9,7 @@ usable(dgx-1, _)                                   any atom; ``_`` and ``Name`` 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -262,6 +263,16 @@ class Reader:
         word = texts[2] if len(texts) > 2 else ""
         return UsageError(said, similar(word, words, "value") or f"values are {listed(words)}")
 
+    def _alone(self, texts: Sequence[str], patterns: Sequence[Pattern]) -> None:
+        """Refuse a variable that stands for two parts left open. Raises UsageError."""
+        open_ones = [t.strip() for t, p in zip(texts, patterns, strict=True) if p is None]
+        twice = [t for t, times in Counter(open_ones).items() if times > 1 and t != "_"]
+        if twice:
+            raise UsageError(
+                f"`{twice[0]}` stands twice, and a question joins nothing",
+                "leave both open as `_`, or ask `ullage query` for those that are equal",
+            )
+
     def _arguments(
         self, name: str, texts: Sequence[str], sorts: Sequence[Sort | None]
     ) -> list[Pattern]:
@@ -271,7 +282,9 @@ class Reader:
                 f"`{name}` takes {len(sorts)} argument{'s' * (len(sorts) != 1)}, not {len(texts)}",
                 f"they are ({named})",
             )
-        return [self._value(t, s) for t, s in zip(texts, sorts, strict=True)]
+        patterns = [self._value(t, s) for t, s in zip(texts, sorts, strict=True)]
+        self._alone(texts, patterns)
+        return patterns
 
     def _value(self, text: str, sort: Sort | None) -> Pattern:
         """A value of a sort; None for a part left open."""
@@ -289,7 +302,9 @@ class Reader:
                         f"`{text}` has {len(texts)} parts, and `{sort.name}` has {len(items)}",
                         f"write `({', '.join(s.name for s in items)})`",
                     )
-                return tuple(self._value(t, s) for t, s in zip(texts, items, strict=True))
+                parts = [self._value(t, s) for t, s in zip(texts, items, strict=True)]
+                self._alone(texts, parts)
+                return tuple(parts)
             case FormsSort(forms=forms):
                 match = _CALL.fullmatch(text)
                 name, inside = match.groups() if match else (text, None)

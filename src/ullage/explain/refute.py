@@ -94,8 +94,8 @@ class Attempt:
 class Refutation:
     """Why no atom of a predicate fits a pattern. ``repeats`` says that it stands elsewhere above.
 
-    ``attempts`` are the nearest of each rule, the nearest first; for a table ``fact`` says what is
-    at hand.
+    ``attempts`` are the nearest of each rule, the nearest first, and ``more`` counts those left
+    out of many instances of one rule; for a table ``fact`` says what is at hand.
     """
 
     name: str
@@ -103,6 +103,7 @@ class Refutation:
     attempts: tuple[Attempt, ...] = ()
     fact: Failing | None = None
     repeats: bool = False
+    more: int = 0
 
     def readings_to_take(self, *, behind: bool) -> list[Unread]:
         """The unread facts on the nearest of the ways that readings alone may open, each once.
@@ -190,14 +191,17 @@ class Refuter:
         tables = self.explainer.base.declarations.tables
         if name in tables:
             return Refutation(name, key[1], fact=self._missing_fact(*_written(name, patterns)))
-        attempts = []
+        attempts: list[Attempt] = []
+        more = 0
         for rule in self.explainer.rules.get(_predicate(name, patterns), ()):
-            attempts += self._attempts(rule, patterns)
+            found = self._attempts(rule, patterns)
+            followed = len(found) if not self.deep else _MOST_ATTEMPTS
+            attempts += found[:followed]
+            more += len(found[followed:])
         attempts.sort(key=lambda a: (a.distance, a.rule.text))
-        if not self.deep:
-            return Refutation(name, key[1], tuple(attempts))
-        followed = tuple(self._followed(a, depth) for a in attempts)
-        return Refutation(name, key[1], followed)
+        if self.deep:
+            attempts = [self._followed(a, depth) for a in attempts]
+        return Refutation(name, key[1], tuple(attempts), more=more)
 
     # One rule.
 
@@ -208,7 +212,7 @@ class Refuter:
             found += self._nearest(rule, known, patterns)
         least = min((a.distance for a in found), default=0)
         nearest = [a for a in found if a.distance == least]
-        return sorted(nearest, key=_text_of_attempt)[:_MOST_ATTEMPTS]
+        return sorted(nearest, key=_text_of_attempt)
 
     def _nearest(
         self, rule: Rule, known: Bindings, patterns: Sequence[Pattern]

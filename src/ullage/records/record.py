@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -253,7 +254,22 @@ def _fault(document: object) -> str:
         fault = first_fault(document, schema)
     except RecursionError:
         return "it is nested too deep"
-    return fault or "".join(list(_dangling(document))[:1])
+    return fault or next(itertools.chain(_dangling(document), _forged(document)), "")
+
+
+def _forged(document: Mapping[str, Any]) -> Iterator[str]:
+    """What one part of a record says otherwise than another."""
+    for number, row in enumerate(document["rows"]):
+        if row["digest"] != digest({k: row[k] for k in ("table", "key", "cells", "source")}):
+            yield f"`rows[{number}].digest` is not that of the row"
+    for number, rule in enumerate(document["rules"]):
+        if rule["digest"] != digest({"rule": rule["text"], "label": rule["label"]}):
+            yield f"`rules[{number}].digest` is not that of the rule"
+    for number, standing in enumerate(document["standings"]):
+        used = standing["used"]
+        dates = {document["rows"][place]["date"] for place in used["rows"]} - {None}
+        if all(isinstance(date, str) for date in dates) and {*used["dates"]} != dates:
+            yield f"`standings[{number}].used.dates` are not those of its rows"
 
 
 def _dangling(document: Mapping[str, Any]) -> Iterator[str]:

@@ -146,8 +146,8 @@ class _Reader:
 _DEEPEST = 100
 """Deepest nesting of a value that is read."""
 
-_LONGEST = 4000
-"""Longest text of a number that is read; Python reads no whole number much longer."""
+_LONGEST = 1000
+"""Longest text of a number that is read; of a fraction even the decimals are then written out."""
 
 
 def term_text(term: Expr, bindings: Mapping[str, Value], show: Show = value_text) -> str:

@@ -71,9 +71,11 @@ def verify(
 def read_proof(path: Path) -> tuple[str, str]:
     """The name and text of a file; ``-`` is stdin. Raises UsageError."""
     if str(path) == "-":
-        return "<stdin>", sys.stdin.read()
-    name = shown_path(path)
-    data = read_bytes(path)
+        name = "<stdin>"
+        data: bytes | Finding = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    else:
+        name = shown_path(path)
+        data = read_bytes(path)
     text = data if isinstance(data, Finding) else decode(data, name)
     if isinstance(text, Finding):
         raise UsageError(text.message, text.help)

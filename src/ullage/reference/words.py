@@ -215,7 +215,18 @@ class Words:
     def comparison(self, literal: Comparison, bindings: Bindings, by: Figure | None) -> str:
         """A comparison with its figures, and by how much they differ."""
         told = self.literal(literal, bindings)
-        return f"{told}, by {self.with_exact(by)}" if by is not None and by.value else told
+        if by is None or not by.value:
+            return told
+        ((left, op, right),) = literal.links()
+        if self.term(left, bindings) == self.term(right, bindings):
+            # Rounded they look alike.
+            sides = [term_text(term, bindings, self.exact) for term in (left, right)]
+            told = f" {op} ".join(sides)
+        return f"{told}, by {self.with_exact(by)}"
+
+    def exact(self, value: Value) -> str:
+        """A value as people read it, a figure with the exact one beside it."""
+        return self.with_exact(value) if isinstance(value, Figure) else self.value(value)
 
 
 GIVES = {"sum": "the sum", "count": "the number", "min": "the least", "max": "the greatest"}

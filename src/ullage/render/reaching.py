@@ -29,6 +29,7 @@ def reaching(found: Reach, format: str) -> str:
         lines.append("not reached by what was tried, which is not all:")
     if not found.ways:
         lines += [f"  {_tried(t)}" for t in found.tried]
+        lines += [f"  not tried together: {one_line(', '.join(cells))}" for cells in found.apart]
     if found.readings:
         lines += ["", "unread today, so to be read and not to be set at will:"]
         lines += [f"  {one_line(cell)}" for cell in found.readings]
@@ -65,6 +66,7 @@ def reach_json(found: Reach) -> dict[str, Json]:
         "settled": found.settled,
         "tried": [{"cell": t.cell, "values": t.values, "cases": t.cases} for t in found.tried],
         "readings": list(found.readings),
+        "apart": [list(cells) for cells in found.apart],
         "open": [
             {"changes": _changes(o.changes), "obligations": list(o.obligations)} for o in found.open
         ],
