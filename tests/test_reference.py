@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -203,7 +203,7 @@ class Watching(Bodies):
         self.seen[f"{kind}: {result}"] += 1
         return result
 
-    def aggregate_value(self, aggregate: Aggregate, members: Sequence[Member]) -> Figure:
+    def aggregate_value(self, aggregate: Aggregate, members: Iterable[Member]) -> Figure:
         members = list(members)
         tuples = {m.terms for m in members}
         name = f"#{aggregate.function}"
