@@ -285,7 +285,7 @@ TOLD = {
         "  paint elm: parts is 5 @facts/a.yaml:8:53",
         "  number is 3, one of 1..5",
     ],
-    "numbered(ääh, 1)": ["  paint ääh: parts is 2 @rules/tables/zoo.yaml:15:7"],
+    "numbered(ääh, 1)": ["  paint ääh: parts is 2, the default @rules/tables/zoo.yaml:15:7"],
     "toned(elm, mixed(green, 6))": ["elm is mixed @rules/zoo.lp"],
     "toned(ääh, plain)": ["  paint ääh: glossy is not true"],
     "mixed_red(ääh, _)": ["  ääh is mixed @rules/zoo.lp", "  #true"],

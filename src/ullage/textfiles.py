@@ -125,5 +125,7 @@ def unreadable(file: str, error: OSError) -> Finding:
         "unreadable-file",
         f"`{file}` cannot be read: {reason}",
         (Position(file, 1, 1),),
-        "give leave to read it, or move it out of the folder",
+        "name a file that is there"
+        if isinstance(error, FileNotFoundError)
+        else "give leave to read it, or move it out of the folder",
     )

@@ -229,7 +229,8 @@ class Reader:
         if column is None:
             raise UsageError(
                 f"table `{table.name}` has no column `{texts[1].strip()}`",
-                similar(texts[1].strip(), table.columns, "column"),
+                similar(texts[1].strip(), table.columns, "column")
+                or f"columns are {_some(table.columns)}",
             )
         sort: Sort = TupleSort.of(COUNT, column.sort) if column.many else column.sort
         return (key, Word(column.name), self._value(texts[2], sort))

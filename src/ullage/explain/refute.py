@@ -129,14 +129,17 @@ class Refutation:
 
 
 def _unread_below(derivation: Derivation) -> Iterator[Unread]:
-    for atom in derivation.steps():
-        support = derivation.chosen(atom)
-        if support is not None:
-            for told in support.conditions:
-                if told.kind == "absence" and isinstance(told.literal, terms.Atom):
-                    unread = _unread_cell(told.literal, support.bindings)
-                    if unread is not None:
-                        yield unread
+    """The unread cells that each instance rests on which concludes what stands in the way."""
+    tops = [s for goal in derivation.goals for s in derivation.supports.get(goal, ())]
+    premises = tuple(p for support in tops for p in support.premises)
+    below = Derivation(premises, derivation.readings, derivation.supports).steps()
+    chosen = (s for s in map(derivation.chosen, below) if s is not None)
+    for support in (*tops, *chosen):
+        for told in support.conditions:
+            if told.kind == "absence" and isinstance(told.literal, terms.Atom):
+                unread = _unread_cell(told.literal, support.bindings)
+                if unread is not None:
+                    yield unread
 
 
 def _unread_cell(literal: terms.Atom, bindings: Bindings) -> Unread | None:

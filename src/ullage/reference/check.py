@@ -388,7 +388,7 @@ def parse(text: str, name: str) -> tuple[object, list[Finding]]:
         return None, [Finding("json-syntax", message, (at,), "keep one")]
     except json.JSONDecodeError as error:
         at = Position(name, error.lineno, error.colno)
-        help = "a proof is one JSON object"
+        help = "take the file as ullage wrote it: one JSON object"
         return None, [Finding("json-syntax", error.msg.lower(), (at,), help)]
     except RecursionError:
         return None, [Finding("json-syntax", "it is nested too deep", (at,))]

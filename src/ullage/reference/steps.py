@@ -52,12 +52,15 @@ class Steps:
         row = reading.row
         place = Position(row.file, row.line, row.column)
         source = row.source or None
+        label = self.words.fact(atom)
         if reading.cell is not None and reading.cell.line > 0:
             place = Position(row.file, reading.cell.line, reading.cell.column)
         elif reading.cell is not None:
             place = self.base.position(row, reading.column)
             source = None
-        return _step("fact", atom_text(atom), place, self.words.fact(atom), source=source)
+            if reading.cell.line == 0:
+                label += ", the default"
+        return _step("fact", atom_text(atom), place, label, source=source)
 
     def rule(self, atom: Atom, rule: Rule, bindings: Bindings, premises: Sequence[str]) -> Step:
         """An instance of a rule, and the steps of its conditions, one each."""
