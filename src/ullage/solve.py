@@ -8,7 +8,7 @@ ever gain flags, so that a run ends after at most two tries a site.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from ullage.facts import FactBase
 from ullage.failures import failures, from_clingo
 from ullage.findings import Finding, PolicyError
 from ullage.rules.declared import BUILTIN
+from ullage.rules.delta.nodes import named
 from ullage.rules.encode import fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering import Flags, Lowered, lower
@@ -199,6 +200,18 @@ class Ground:
         """What is wrong with the last parts, once all that is ground needs no other shape."""
         # An operation that an extremum of nothing came to is the fault of the extremum's rule.
         found = failures(self.control, lowered, context.undefined)
+        found = found or [f for rule in lowered.walks for f in self._left_open(rule)]
         if not found and self._messages:
             return from_clingo(self._messages, self._lowered, "operation undefined")
         return found
+
+    def _left_open(self, rule: Rule) -> Iterator[Finding]:
+        """That the solver would have to guess what a walk concludes: a set in it asks the walk."""
+        atoms = self.control.symbolic_atoms.by_signature(rule.head.name, len(rule.head.args))
+        if any(not atom.is_fact for atom in atoms):
+            yield Finding(
+                "unstratified",
+                f"a set in a rule of `{named(rule.head.name)}` computes with what that rule walks",
+                (rule.position,),
+                "compute it in a rule of its own, before the walk",
+            )

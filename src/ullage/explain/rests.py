@@ -19,7 +19,7 @@ from ullage.reference.evaluate import node
 from ullage.reference.facts import key_of
 from ullage.reference.values import Atom, Pattern
 from ullage.rules import terms
-from ullage.rules.terms import Aggregate, Rule
+from ullage.rules.terms import Aggregate, Expr, Rule
 
 Lookup = tuple[str, tuple[Pattern, ...]]
 """A predicate, and what was known of the arguments of the atoms that were looked for."""
@@ -229,14 +229,13 @@ class _Logging(Remembering):
         finally:
             self.log = before
 
-    def matches(self, atom: terms.Atom, bindings: Bindings) -> Iterator[tuple[Bindings, Atom]]:
-        """The atoms that an atom as written matches, with what its variables then stand for."""
-        for args in pools_apart(atom.args):
-            patterns = tuple(self.pattern(a, bindings) for a in args)
-            self.log[atom.name, patterns] = None
-            for values in self.atoms.matching(atom.name, patterns):
-                for found in self.unify_all(args, values, bindings):
-                    yield found, (atom.name, values)
+    def matches(
+        self, atom: terms.Atom, bindings: Bindings, args: Sequence[Expr] | None = None
+    ) -> Iterator[tuple[Bindings, Atom]]:
+        """The atoms that an atom as written matches; what was looked for is noted."""
+        for chosen in pools_apart(args or atom.args):
+            self.log[atom.name, tuple(self.pattern(a, bindings) for a in chosen)] = None
+        yield from super().matches(atom, bindings, args)
 
     def members(self, aggregate: Aggregate, bindings: Bindings) -> list[Member]:
         """The members of a set; what was looked for to find them is noted each time."""

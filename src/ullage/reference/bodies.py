@@ -153,13 +153,14 @@ class Bodies:
         literal = step.literal
         match literal:
             case terms.Atom(sign=0):
-                later = not all(_bound(t, way.bindings) for t in _computations(literal.args))
-                for bindings, atom in self.matches(literal, way.bindings):
+                args = self._left_open(literal.args, way.bindings)
+                for bindings, atom in self.matches(literal, way.bindings, args):
                     found = replace(
                         way, bindings=bindings, matched=(*way.matched, (step.place, atom))
                     )
-                    # Now that all is known, what it computes of its own variables.
-                    yield from self._agreeing(literal, atom, found) if later else [found]
+                    # Now that all is known, what was left open.
+                    whole = args is literal.args
+                    yield from [found] if whole else self._agreeing(literal, atom, found)
             case Comparison(sign=0) if len(literal.rest) == 1:
                 for bindings in self._compared(literal, way.bindings):
                     yield replace(way, bindings=bindings)
@@ -236,16 +237,43 @@ class Bodies:
             case _:
                 yield term
 
-    def matches(self, atom: terms.Atom, bindings: Bindings) -> Iterator[tuple[Bindings, Atom]]:
+    def matches(
+        self, atom: terms.Atom, bindings: Bindings, args: Sequence[Expr] | None = None
+    ) -> Iterator[tuple[Bindings, Atom]]:
         """The atoms that an atom as written matches, with what its variables then stand for.
 
-        What it computes of variables that it binds itself is left open.
+        ``args`` are its arguments with some parts left open, where they are.
         """
-        for args in pools_apart(left_open(atom.args, bindings)):
-            patterns = [self.pattern(a, bindings) for a in args]
+        for chosen in pools_apart(args or atom.args):
+            patterns = [self.pattern(a, bindings) for a in chosen]
             for values in self.atoms.matching(atom.name, patterns):
-                for found in self.unify_all(args, values, bindings):
+                for found in self.unify_all(chosen, values, bindings):
                     yield found, (atom.name, values)
+
+    def _left_open(self, args: tuple[Expr, ...], bindings: Bindings) -> tuple[Expr, ...]:
+        """Arguments with anonymous variables for what is computed, as far as it has no value yet.
+
+        So that what matches nothing anyhow needs none.
+        """
+
+        def opened(term: Expr) -> Expr:
+            if isinstance(term, Tup | Fun | Pool) and term.args:
+                return replace(term, args=tuple(map(opened, term.args)))
+            open_ones = [t for t in _computed(term) if not self._has_value(t, bindings)]
+            return Var("_'", term.position) if open_ones else term
+
+        if all(self._has_value(t, bindings) for t in _computations(args)):
+            return args
+        return tuple(map(opened, args))
+
+    def _has_value(self, term: Expr, bindings: Bindings) -> bool:
+        if not _bound(term, bindings):
+            return False
+        try:
+            list(self.evaluate(term, bindings))
+        except Undefined:
+            return False
+        return True
 
     def instances(self, conditions: Sequence[Literal], bindings: Bindings) -> Iterator[Way]:
         """The ways in which the conditions of a set hold."""
@@ -590,20 +618,6 @@ def _narrows(term: Expr, bindings: Bindings) -> bool:
     if isinstance(term, Tup | Fun) and term.args:
         return any(_narrows(a, bindings) for a in term.args)
     return _bound(term, bindings)
-
-
-def left_open(args: tuple[Expr, ...], bindings: Bindings) -> tuple[Expr, ...]:
-    """Arguments with anonymous variables for what is computed of variables that are not bound."""
-
-    def opened(term: Expr) -> Expr:
-        if isinstance(term, Tup | Fun | Pool) and term.args:
-            return replace(term, args=tuple(map(opened, term.args)))
-        computed = any(not _bound(t, bindings) for t in _computed(term))
-        return Var("_'", term.position) if computed else term
-
-    if all(_bound(t, bindings) for t in _computations(args)):
-        return args
-    return tuple(map(opened, args))
 
 
 def pools_apart(args: Sequence[Expr]) -> Iterator[tuple[Expr, ...]]:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ullage.findings import Finding, Position
-from ullage.reference.bodies import Bindings, Bodies, Way, left_open, steps_of
+from ullage.reference.bodies import Bindings, Bodies, Way, steps_of
 from ullage.reference.evaluate import Failed, node
 from ullage.reference.facts import atoms_of
 from ullage.reference.policy import ReferencePolicy
@@ -29,7 +29,7 @@ from ullage.reference.steps import (
 from ullage.reference.text import Malformed, atom_text, parse_value, value_text
 from ullage.reference.values import Atom, Form, Undefined, Word, as_sort, is_of
 from ullage.rules import terms
-from ullage.rules.terms import Aggregate, Conditional, Literal, Rule
+from ullage.rules.terms import Aggregate, Conditional, Expr, Literal, Rule
 from ullage.sorts import ScalarError
 
 _KEYS = {"schema": str, "goal": str, "goals": list, "digests": dict, "steps": list}
@@ -60,13 +60,15 @@ class _Instance(Bodies):
         self.own = {id(s.literal) for s in steps_of(rule.body)}
         self.stuck: Literal | None = None
 
-    def matches(self, atom: terms.Atom, bindings: Bindings) -> Iterator[tuple[Bindings, Atom]]:
+    def matches(
+        self, atom: terms.Atom, bindings: Bindings, args: Sequence[Expr] | None = None
+    ) -> Iterator[tuple[Bindings, Atom]]:
         """As in all bodies, but of the given atom alone where there is one."""
         given = self.given.get(id(atom))
         if given is None:
-            yield from super().matches(atom, bindings)
+            yield from super().matches(atom, bindings, args)
             return
-        for found in self.unify_all(left_open(atom.args, bindings), given[1], bindings):
+        for found in self.unify_all(args or atom.args, given[1], bindings):
             yield found, given
 
     def extended(self, place: int, literal: Literal, way: Way, outer: set[str]) -> list[Way]:

@@ -259,3 +259,21 @@ def check_conclusions(
                     )
                 )
     return findings
+
+
+def walks_with_sets(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules with a set in their bodies whose heads rest on themselves."""
+    rules = list(rules)
+    edges: dict[str, set[str]] = {}
+    for rule in rules:
+        edges.setdefault(node(rule.head), set()).update(node(u.atom) for u in uses(rule.body))
+    for below in list(edges.values()):
+        for name in below:
+            edges.setdefault(name, set())
+    circle = {name: i for i, members in enumerate(components(edges)) for name in members}
+    return [
+        rule
+        for rule in rules
+        if any(isinstance(b, Aggregate | Conditional) for b in rule.body)
+        and any(circle[node(u.atom)] == circle[node(rule.head)] for u in uses(rule.body))
+    ]

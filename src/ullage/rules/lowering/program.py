@@ -80,7 +80,8 @@ class Lowered:
     """A lowered program without facts.
 
     ``levels`` and ``shape`` say how facts are to be written; ``undefined`` and ``empty`` name
-    relations whose atoms are errors of a site or of an extremum.
+    relations whose atoms are errors of a site or of an extremum. ``walks`` are the rules with a set
+    whose heads rest on themselves.
     """
 
     shape: Shape
@@ -90,6 +91,7 @@ class Lowered:
     ranges: list[RangeCheck] = field(default_factory=list)
     undefined: dict[str, Site] = field(default_factory=dict)
     empty: dict[str, Site] = field(default_factory=dict)
+    walks: list[Rule] = field(default_factory=list)
 
 
 def rule_text(head: str, body: Sequence[str]) -> str:

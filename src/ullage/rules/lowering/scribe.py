@@ -137,6 +137,8 @@ class Surroundings:
     def support(self, site: int, wanted: set[str]) -> list[str]:
         """Literals that bind variables: one atom and its filters, else all that may come before."""
         found = self.before(site, wanted)
+        if not wanted and not self.guarded:
+            return []
         for piece in () if self.guarded else found:
             if piece.atom and wanted | piece.needs <= piece.binds:
                 # What another piece binds for it, as a limb, a filter would have to bring along.

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ullage.rules.graph import walks_with_sets
 from ullage.rules.inference import TypedRule
 from ullage.rules.lowering.aggregates import Aggregates
 from ullage.rules.lowering.levels import RuleLevels, leaves, matched, solved_in_place
@@ -66,6 +67,7 @@ def lower(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -
     Raises TooWide where a literal is too large for the shape of the flags.
     """
     program = Lowered(flags.shape, levels=dict(facts))
+    program.walks = walks_with_sets([t.rule for t in rules])
     checks = _Ranges()
     for each in _settled(rules, program.levels, flags):
         RuleWriter(each, program, checks).write()
@@ -210,14 +212,26 @@ class RuleWriter:
 
     def _body_atom(self, atom: Atom) -> None:
         binds = {n for arg in atom.args for n in matched(arg)}
-        computed = {n for arg in atom.args for n in names(arg)} - binds
         text = self.atom(atom, binds=atom.sign == 0)
         if atom.sign == 0:
-            # What a site gives stands beside the atom, as a variable that it binds.
-            self.scribe.add(text, binds, computed, atom=True)
+            needs = set().union(*map(self._needed, atom.args)) - binds
+            self.scribe.add(text, binds, needs, atom=True)
         else:
+            computed = {n for arg in atom.args for n in names(arg)} - binds
             sites = set().union(*(self.levels.sites(a) for a in atom.args))
             self.scribe.add("not " * atom.sign + text, (), binds | computed, sites=sites)
+
+    def _needed(self, term: Expr) -> set[str]:
+        """The variables that an atom's argument needs, as it is written where it is to match."""
+        match term:
+            case Var(name=name):
+                return {name}
+            case Span() if not self.levels.sites(term):
+                return names(term)
+            case Tup(args=args) | Fun(args=args) | Pool(args=args):
+                return set().union(*map(self._needed, args))
+        # What is computed stands beside the atom, as a variable that it binds.
+        return set()
 
     # Atoms and their arguments.
 
