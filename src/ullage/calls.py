@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from clingo.symbol import Infimum, Number, Supremum, Symbol
+from clingo.symbol import Number, Symbol
 
-from ullage.failures import DIVIDES_BY_ZERO, decoder
+from ullage.failures import DIVIDES_BY_ZERO, decoder, of_nothing
 from ullage.rules import numbers
 from ullage.rules.lowering import Flags, Lowered, Site
 from ullage.sorts import CountSort
@@ -44,7 +44,7 @@ class Calls:
         assert function is not None
 
         def call(*symbols: Symbol) -> list[Symbol]:
-            if any(map(_of_nothing, symbols)):
+            if any(map(of_nothing, symbols)):
                 return []
             value = function([d(s) for d, s in zip(decoders, symbols, strict=True)])
             result = self._encoded(site, value, symbols)
@@ -62,7 +62,7 @@ class Calls:
         decode = decoder(site.sort)
 
         def collect(group: Symbol, element: Symbol, figure: Symbol) -> Symbol:
-            if (group, element) not in seen and not _of_nothing(figure):
+            if (group, element) not in seen and not of_nothing(figure):
                 seen.add((group, element))
                 totals[group] = totals.get(group, Fraction(0)) + decode(figure)
             return Number(1)
@@ -103,8 +103,3 @@ class Calls:
             key = str(symbols[0])
         self.undefined[site.number][key] = why
         return []
-
-
-def _of_nothing(symbol: Symbol) -> bool:
-    """Whether it is an extremum of nothing, which is an error of its own, or none yet."""
-    return symbol in (Infimum, Supremum)

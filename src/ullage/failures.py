@@ -34,6 +34,11 @@ def decoder(sort: Sort) -> Callable[[Symbol], Fraction]:
     return numbers.decode
 
 
+def of_nothing(symbol: Symbol) -> bool:
+    """Whether it is an extremum of nothing, which is an error of its own, or none yet."""
+    return symbol in (Infimum, Supremum)
+
+
 def from_clingo(
     messages: Sequence[tuple[MessageCode, str]], lowered: Lowered, said: str
 ) -> list[Finding]:
@@ -146,7 +151,7 @@ def _with(site: Site, key: Symbol) -> str:
     """The arguments of a site, as people read them."""
     found = []
     for (name, sort), symbol in zip(site.arguments, key.arguments, strict=True):
-        if name == WORLD or symbol in (Infimum, Supremum):
+        if name == WORLD or of_nothing(symbol):
             continue
         if isinstance(sort, ExactSort | CountSort):
             found.append(f"{shown(name)} = {value_text(Quantity(decoder(sort)(symbol), sort))}")

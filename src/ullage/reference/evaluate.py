@@ -1,29 +1,17 @@
-"""The meaning of a set of rules: its atoms, stratum by stratum, by trying every rule again.
+"""What the meaning of a set of rules is worked out with: circles of rules, and what each concludes.
 
 Slow and short on purpose. What clingo finds over a lowered program has to agree with this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from ullage.reference.bodies import Bodies
-from ullage.reference.values import (
-    Arithmetic,
-    Atom,
-    Figure,
-    Pattern,
-    Undefined,
-    Value,
-    Word,
-    as_sort,
-)
+from ullage.reference.values import Atom, Figure, Pattern, Undefined, Value, Word, as_sort
 from ullage.rules import terms
 from ullage.rules.terms import Fun, Rule
 from ullage.sorts import Sort
-
-Sorting = Callable[[terms.Atom], Sequence[Sort | None]]
-"""The sorts of the arguments of a rule's head; None for a fixed word."""
 
 
 class Failed(Exception):
@@ -128,27 +116,6 @@ def circles(rules: Collection[Rule]) -> list[list[Rule]]:
         groups.setdefault(frozenset({name, *circle}), []).append(rule)
     # What rests on another reaches all that the other does, and more.
     return sorted(groups.values(), key=lambda g: len(reached[node(g[0].head)] | {node(g[0].head)}))
-
-
-def evaluate(
-    rules: Collection[Rule], facts: Iterable[Atom], sorts: Mapping[str, Sort], heads: Sorting
-) -> AtomSet:
-    """The atoms of the one answer set. Raises Failed where an instance of a rule has no value."""
-    atoms = AtomSet()
-    for name, arguments in facts:
-        atoms.add(name, arguments)
-    bodies = Bodies(Arithmetic(sorts), atoms)
-    for circle in circles(rules):
-        changed = True
-        while changed:
-            changed = False
-            for rule in circle:
-                for arguments in list(conclusions(rule, bodies, heads(rule.head))):
-                    changed = atoms.add(rule.head.name, arguments) or changed
-            recursive = {node(r.head) for r in circle}
-            if not any(node(u.atom) in recursive for r in circle for u in terms.uses(r.body)):
-                break
-    return atoms
 
 
 def conclusions(
