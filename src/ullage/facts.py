@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +18,7 @@ from ullage.columns import MOST_REMEMBERED, Cell, ColumnReader, Row, TableReader
 from ullage.declarations import Column, Computed, Declarations, Table
 from ullage.findings import Finding, Position, UsageError, listed
 from ullage.sorts import TEXT, Scalar, ScalarError, parse_scalar, shorten
+from ullage.stored import AnyPath
 from ullage.textfiles import files_below, passed_over, shown_path
 from ullage.yamlnodes import (
     ABSENT,
@@ -68,7 +68,7 @@ class FactBase:
 
 def load_facts(
     declarations: Declarations,
-    folders: Sequence[Path],
+    folders: Sequence[AnyPath],
     *,
     rows: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
     override: bool = False,
@@ -151,7 +151,7 @@ class Loader:
         """What is amiss so far, in order of place."""
         return sorted(set(self.findings), key=lambda f: f.sort_key)
 
-    def read_file(self, path: Path, override: bool) -> list[Row]:
+    def read_file(self, path: AnyPath, override: bool) -> list[Row]:
         """Take in one file, as that of a folder of its own; the rows that it gives."""
         self._begin()
         self.override = override
@@ -175,7 +175,16 @@ class Loader:
         self._taken.setdefault(row.table, set()).add(row.key)
         return table.rows[row.key]
 
-    def read_folder(self, folder: Path) -> None:
+    def take(self, name: str, key: tuple[Scalar, ...], row: Row | None) -> None:
+        """A row as another base has it, or none, in the place of the one of that key."""
+        table = self.tables[name]
+        if row is None:
+            table.rows.pop(key, None)
+        else:
+            table.rows[key] = row
+        self._taken.setdefault(name, set()).add(key)
+
+    def read_folder(self, folder: AnyPath) -> None:
         """Take in every file below a folder."""
         self._begin()
         findings_before = len(self.findings)

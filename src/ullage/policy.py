@@ -9,6 +9,9 @@ from pathlib import Path
 from ullage import progress
 from ullage.changes import Change, Set, read_set
 from ullage.declarations import Declarations
+from ullage.diff.compared import compare
+from ullage.diff.mixture import Conclusions, Reload, Side
+from ullage.diff.result import Diff
 from ullage.explain.answers import Denial, Explanation
 from ullage.explain.deep import with_room
 from ullage.explain.derive import Explainer
@@ -40,6 +43,7 @@ from ullage.rules.declared import BUILTIN
 from ullage.rules.terms import Rule
 from ullage.solve import Model, solve
 from ullage.standings import standings
+from ullage.stored import AnyPath
 from ullage.symbols import decode
 from ullage.tables import load_declarations
 from ullage.whatif import suppose, suppose_changes
@@ -58,11 +62,13 @@ class Policy:
         facts: FactBase,
         of_rules: Sequence[Finding] = (),
         of_facts: Sequence[Finding] = (),
+        reload: Reload | None = None,
     ) -> None:
         self._book = book
         self._facts = facts
         self._of_rules = tuple(of_rules)
         self._findings = (*of_rules, *of_facts)
+        self._reload = reload
         self._model: Model | None = None
         self._standings: tuple[Standing, ...] | None = None
         self._plans: dict[tuple[str, ...], tuple[Plan, ...]] = {}
@@ -88,17 +94,43 @@ class Policy:
         Raises UsageError where a folder is missing. What is invalid inside is kept as findings.
         """
         rule_folders, fact_folders = folders(rules, facts, rows is not None)
-        progress.phase("loading rules")
-        declarations, findings = load_declarations(rule_folders)
-        book = load_book(rule_folders, declarations)
-        progress.phase("loading facts")
-        base, found = load_facts(
-            declarations, fact_folders, rows=rows, override=override, derived=_derived(book)
-        )
-        if not declarations.tables:
+        return cls.read(rule_folders, fact_folders, rows=rows, override=override)
+
+    @classmethod
+    def read(
+        cls,
+        rules: Sequence[AnyPath],
+        facts: Sequence[AnyPath],
+        *,
+        rows: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
+        override: bool = False,
+        like: Policy | None = None,
+    ) -> Policy:
+        """Load the rules and facts of these very folders, as ``load`` does.
+
+        The rules of ``like`` are taken where they are known to be the same.
+        """
+
+        def facts_under(declarations: Declarations) -> FactBase:
+            return load_facts(declarations, facts, rows=rows, override=override)[0]
+
+        if like is not None:
+            book, findings = like._book, like._of_rules
+        else:
+            progress.phase("loading rules")
+            declarations, found = load_declarations(rules)
+            book = load_book(rules, declarations)
             # Whatever names a table would only say again that there is none.
-            return cls(book, base, findings)
-        return cls(book, base, [*findings, *book.findings], found)
+            findings = (*found, *(book.findings if declarations.tables else ()))
+        progress.phase("loading facts")
+        base, amiss = load_facts(
+            book.vocabulary.declarations,
+            facts,
+            rows=rows,
+            override=override,
+            derived=_derived(book),
+        )
+        return cls(book, base, findings, amiss if base.declarations.tables else (), facts_under)
 
     def over(self, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> Policy:
         """The same rules over other facts, given as for ``load``: rules are read once for many."""
@@ -234,6 +266,25 @@ class Policy:
         """The same rules over the facts as changes suppose them. Raises as ``what_if`` does."""
         self._sound()
         return Policy(self._book, self._mover.suppose(changes).base, self._findings)
+
+    def diff(self, other: Policy) -> Diff:
+        """What moves from this policy to another: standings and plans, each with what moved it.
+
+        Raises PolicyError where one of the two is invalid.
+        """
+        with collector_paused():
+            return compare(self._side(), other._side())
+
+    def _side(self) -> Side:
+        self._sound()
+        return Side(self._book, self._facts, self._conclusions, self.model, self._reload)
+
+    def _conclusions(self) -> Conclusions:
+        """All standings and plans, by what they are of. Raises PolicyError."""
+        laws = {(("law", s.law), s.subject): s for s in self._solved()}
+        return laws | {
+            (("plan", p.plan), p.subject): p for p in self._planned(list(self._book.plans))
+        }
 
     def read_set(self, text: str) -> Set:
         """The change that ``table/key/column=value`` asks for. Raises PolicyError, UsageError."""

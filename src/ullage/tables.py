@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from types import MappingProxyType
 
 from yaml.nodes import Node, ScalarNode
@@ -33,6 +32,7 @@ from ullage.sorts import (
     parse_number,
     parse_scalar,
 )
+from ullage.stored import AnyPath
 from ullage.textfiles import files_below, shown_path
 from ullage.yamlnodes import YAML_ENDINGS, Nodes, is_absent, read_document
 
@@ -75,7 +75,7 @@ _COLUMN_PROPERTIES = (
 )
 
 
-def load_declarations(paths: Sequence[Path]) -> tuple[Declarations, list[Finding]]:
+def load_declarations(paths: Sequence[AnyPath]) -> tuple[Declarations, list[Finding]]:
     """The declarations below ``tables/`` of each rules folder, merged, and what is amiss in them.
 
     Codes: those of ``read_document`` and ``Nodes``, ``unknown-sort``, ``bad-declaration``,
@@ -133,7 +133,7 @@ class _Reader:
         self.resolving: set[str] = set()
         self.dotted: dict[str, tuple[_Entry, Sort]] = {}
 
-    def read(self, file: Path) -> None:
+    def read(self, file: AnyPath) -> None:
         """Take in one file's entries."""
         document = read_document(file)
         self.findings += document.findings

@@ -8,22 +8,26 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ullage.findings import Finding, Position, Severity, UsageError
+from ullage.stored import AnyPath, StoredPath, parts_below
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def shown_path(path: Path) -> str:
+def shown_path(path: AnyPath) -> str:
     """A path as findings show it: as given, with forward slashes, always printable as UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def files_below(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], list[Finding]]:
+def files_below(folder: AnyPath, endings: tuple[str, ...]) -> tuple[list[AnyPath], list[Finding]]:
     """The files of these endings anywhere below a folder, in order of path.
 
     Hidden names are left out. Links are followed, each folder once, so that a loop of links ends.
     """
-    files: list[Path] = []
+    files: list[AnyPath] = []
     findings: list[Finding] = []
+    if isinstance(folder, StoredPath):
+        found = [p for p in folder.below() if p.name.endswith(endings)]
+        return [p for p in found if not _hidden(parts_below(p, folder))], findings
     seen: set[tuple[int, int]] = set()
 
     def note(error: OSError) -> None:
@@ -46,8 +50,12 @@ def files_below(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], lis
     return sorted(files, key=lambda f: f.as_posix()), findings
 
 
+def _hidden(parts: Iterable[str]) -> bool:
+    return any(part.startswith(".") for part in parts)
+
+
 def passed_over(
-    folder: Path, read: Iterable[Path], like: tuple[str, ...], help: str
+    folder: AnyPath, read: Iterable[AnyPath], like: tuple[str, ...], help: str
 ) -> list[Finding]:
     """A warning, ``unread-file``, for each file whose ending is like those read, and is none."""
     known = set(read)
@@ -65,9 +73,11 @@ def passed_over(
     ]
 
 
-def read_bytes(path: Path) -> bytes | Finding:
+def read_bytes(path: AnyPath) -> bytes | Finding:
     """What a file holds, or the finding ``unreadable-file``."""
     try:
+        if isinstance(path, StoredPath):
+            return path.read_bytes()
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError(0, "it is no regular file")
         return path.read_bytes()

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ullage.findings import Finding, Position
+from ullage.stored import AnyPath
 from ullage.textfiles import BYTE_ORDER_MARK, decode, place_at, read_bytes, shown_path
 
 ABSENT = frozenset({"", "null", "~"})
@@ -107,7 +107,7 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: AnyPath) -> Document:
     """The file at ``path`` as nodes; a file that cannot be read is a finding, never an exception.
 
     Codes: ``unreadable-file`` and those of ``compose_document``.

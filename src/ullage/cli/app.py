@@ -12,6 +12,7 @@ from typing import Protocol
 from ullage import __version__
 from ullage.cli import (
     check,
+    diff,
     import_,
     plan,
     query,
@@ -24,7 +25,7 @@ from ullage.cli import (
 )
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import say, write, write_invalid
-from ullage.cli.parser import VerbParser
+from ullage.cli.parser import FAIL_ON, VerbParser
 from ullage.findings import PolicyError, UsageError, listed, similar
 from ullage.render import FORMATS
 
@@ -35,7 +36,8 @@ DEBUG = "ULLAGE_DEBUG"
 class Verb(Protocol):
     """A file of this package that is a verb. ``SUMMARY`` continues "the verb …".
 
-    One that prints other formats than those of all verbs names them in ``PRINTS``.
+    One that prints other formats than those of all verbs names them in ``PRINTS``, and one whose
+    ``--fail-on`` takes other words has them in ``FAILS_ON``.
     """
 
     SUMMARY: str
@@ -54,6 +56,7 @@ VERBS: Mapping[str, Verb] = {
     "standings": standings,
     "plan": plan,
     "what-if": what_if,
+    "diff": diff,
     "query": query,
     "why": why,
     "why-not": why_not,
@@ -102,7 +105,11 @@ def _run(words: Sequence[str]) -> ExitCode:
     verb = VERBS[first]
     formats = getattr(verb, "PRINTS", tuple(FORMATS))
     parser = VerbParser(
-        first, verb.SUMMARY, reads_policy=first not in WITHOUT_POLICY, formats=formats
+        first,
+        verb.SUMMARY,
+        reads_policy=first not in WITHOUT_POLICY,
+        formats=formats,
+        fail_on=getattr(verb, "FAILS_ON", FAIL_ON),
     )
     verb.arguments(parser)
     args = parser.read(words[1:])

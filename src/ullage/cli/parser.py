@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
@@ -12,8 +12,11 @@ from ullage.findings import UsageError, listed, similar
 from ullage.render import FORMATS
 from ullage.results import StandingClass
 
-FAIL_ON = (StandingClass.REFUSED.value, StandingClass.UNESTABLISHED.value)
-"""The classes that ``--fail-on`` takes."""
+FAIL_ON = {
+    StandingClass.REFUSED.value: "exit with 2 where a standing is refused",
+    StandingClass.UNESTABLISHED.value: "with 4 where one is unestablished",
+}
+"""The words that ``--fail-on`` takes, and what each does."""
 
 
 class VerbParser(argparse.ArgumentParser):
@@ -26,10 +29,12 @@ class VerbParser(argparse.ArgumentParser):
         *,
         reads_policy: bool = True,
         formats: Sequence[str] = tuple(FORMATS),
+        fail_on: Mapping[str, str] = FAIL_ON,
     ) -> None:
         """A parser with the flags that all verbs share, or all verbs that read a policy.
 
-        ``formats`` are those that the verb prints, the default first.
+        ``formats`` are those that the verb prints, the default first; ``fail_on`` the words that
+        its ``--fail-on`` takes.
         """
         super().__init__(
             prog=f"ullage {verb}",
@@ -46,7 +51,7 @@ class VerbParser(argparse.ArgumentParser):
             help=f"what to print (default: {formats[0]})",
         )
         if reads_policy:
-            self._add_policy()
+            self._add_policy(fail_on)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The values of the words after the verb. Raises UsageError.
@@ -71,7 +76,7 @@ class VerbParser(argparse.ArgumentParser):
             raise UsageError(f"`{self.prog}` does not take `{unknown[0]}`", self._see())
         return args
 
-    def _add_policy(self) -> None:
+    def _add_policy(self, fail_on: Mapping[str, str]) -> None:
         self.add_argument(
             "--rules",
             action="append",
@@ -95,11 +100,10 @@ class VerbParser(argparse.ArgumentParser):
         self.add_argument(
             "--fail-on",
             action="append",
-            type=one_of("--fail-on", FAIL_ON),
+            type=one_of("--fail-on", fail_on),
             default=[],
-            metavar="|".join(FAIL_ON),
-            help="exit with 2 where a standing is refused, with 4 where one is unestablished; "
-            "repeatable",
+            metavar="|".join(fail_on),
+            help=f"{', '.join(fail_on.values())}; repeatable",
         )
 
     def _apart(self, words: Sequence[str]) -> tuple[list[str], dict[str, str | None]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -31,14 +32,22 @@ def with_policy(args: Namespace, work: Callable[[Policy], Result]) -> Result:
 
     Raises UsageError and PolicyError.
     """
-    with progress.shown(sys.stderr):
+    with working(args):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
         from ullage.policy import Policy
+
+        return work(Policy.load(args.rules, args.facts, override=args.override))
+
+
+@contextmanager
+def working(args: Namespace) -> Iterator[None]:
+    """Show progress on stderr while the block runs on the policy that the flags name."""
+    with progress.shown(sys.stderr):
         from ullage.yamlnodes import collector_paused
 
         _say_what_is_left_out(args)
         with collector_paused():
-            return work(Policy.load(args.rules, args.facts, override=args.override))
+            yield
 
 
 def _say_what_is_left_out(args: Namespace) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from ullage.facts import FactBase, load_facts
 from ullage.findings import Finding, PolicyError, Position, errors_of
@@ -21,6 +20,7 @@ from ullage.rules.declared import LawDecl, PlanDecl, Predicate
 from ullage.rules.terms import Rule
 from ullage.rules.vocabulary import Vocabulary
 from ullage.sorts import Sort
+from ullage.stored import AnyPath, parts_below
 from ullage.tables import load_declarations
 from ullage.textfiles import decode, files_below, read_bytes, shown_path
 
@@ -91,7 +91,7 @@ class ReferenceModel:
 
 
 def load(
-    rules: Sequence[Path], facts: Sequence[Path], *, override: bool = False
+    rules: Sequence[AnyPath], facts: Sequence[AnyPath], *, override: bool = False
 ) -> ReferencePolicy:
     """Read a policy. Raises PolicyError where it is invalid, UsageError for a missing folder."""
     declarations, findings = load_declarations(rules)
@@ -131,12 +131,12 @@ def load(
     return ReferencePolicy(vocabulary, tuple(read), base)
 
 
-def _law_files(folders: Sequence[Path]) -> list[Path]:
+def _law_files(folders: Sequence[AnyPath]) -> list[AnyPath]:
     return [
         path
         for folder in folders
         for path in files_below(folder, (".lp",))[0]
-        if path.relative_to(folder).parts[0] != "search"
+        if parts_below(path, folder)[0] != "search"
     ]
 
 

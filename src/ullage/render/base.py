@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ullage.diff.result import Diff
 from ullage.findings import Finding
 from ullage.moves import Moves
 from ullage.results import Bindings, Plans, Standing
@@ -37,6 +38,10 @@ class Renderer(Protocol):
 
     def moves(self, moves: Moves) -> str:
         """What a what-if moves, with what was supposed for it."""
+        ...
+
+    def diff(self, diff: Diff) -> str:
+        """What moves between two policies, and which changes moved it."""
         ...
 
     def findings(self, findings: Sequence[Finding]) -> str:

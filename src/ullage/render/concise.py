@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ullage.diff.result import Cause, Diff
 from ullage.findings import Finding
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
+from ullage.render.diffs import identity
 from ullage.render.text import field, label, one_line
 from ullage.results import Bindings, Plan, Plans, Standing, Value, exact_text_of
 
@@ -46,6 +48,23 @@ class ConciseRenderer:
             ]
         )
 
+    def diff(self, diff: Diff) -> str:
+        """``verdict …``, a line for each move as ``moves`` has it, and ``path:line: …`` for causes.
+
+        A cause follows the moves that it is of, led by ``by``, or ``with`` where it is one of
+        several that moved it together; a change without effect is led by ``idle``, a thing that is
+        not the same by ``other``.
+        """
+        lines = [f"verdict {diff.verdict.value}"]
+        for reasoned in (*diff.moved, *diff.plans):
+            move = reasoned.move
+            lines.append(_moved(move) if isinstance(move, Moved) else _moved_plan(move))
+            led = "by" if reasoned.alone or len(reasoned.causes) == 1 else "with"
+            lines += [f"{led} {_cause(c)}" for c in reasoned.causes]
+        lines += [one_line(f"other {identity(t)}") for t in diff.not_the_same]
+        lines += [f"idle {_cause(c)}" for c in diff.without_effect]
+        return _lines(lines)
+
     def findings(self, findings: Sequence[Finding]) -> str:
         """``path:line:column: severity[code]: message``; no place, where none is known."""
         return _lines(_finding(f) for f in findings)
@@ -59,6 +78,10 @@ class ConciseRenderer:
             )
             for row in bindings.rows
         )
+
+
+def _cause(cause: Cause) -> str:
+    return one_line(f"{cause.place}: {cause.change} {cause.kind}: {cause.what}")
 
 
 def _finding(finding: Finding) -> str:

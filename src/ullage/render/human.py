@@ -6,9 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ullage.diff.result import Diff
 from ullage.findings import Finding, Severity
 from ullage.moves import Moves
 from ullage.render.base import View
+from ullage.render.diffs import DiffBlocks
 from ullage.render.moves import MoveBlocks
 from ullage.render.plans import PlanBlocks
 from ullage.render.text import label, one_line
@@ -63,12 +65,17 @@ class HumanRenderer:
 
     def moves(self, moves: Moves) -> str:
         """What was supposed, what moves of each law and plan, and how much stays."""
+        return self._moves().text(moves)
 
+    def diff(self, diff: Diff) -> str:
+        """Which way it goes, what moves and by what, and the changes that moved nothing."""
+        return DiffBlocks(self._moves()).text(diff)
+
+    def _moves(self) -> MoveBlocks:
         def painted(kind: StandingClass) -> str:
             return self._paint(kind.value, _CLASS_COLOURS[kind])
 
-        blocks = MoveBlocks(self._view, painted, said, lambda title: self._paint(title, _BOLD))
-        return blocks.text(moves)
+        return MoveBlocks(self._view, painted, said, lambda title: self._paint(title, _BOLD))
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """Message, positions and help of each; then how many there are. Empty where none is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
+from ullage.diff.result import Cause, Diff, NotTheSame, Reasoned, step
 from ullage.findings import Finding, Position
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
@@ -38,6 +39,17 @@ class JsonRenderer:
             {"what_if": cells, "rows": rows, "left": moves.left},
             moved=(_moved(m) for m in moves.moved),
             plans=(_moved_plan(p) for p in moves.plans),
+        )
+
+    def diff(self, diff: Diff) -> str:
+        """``ullage/diff/1``."""
+        return _document(
+            "diff",
+            {"verdict": diff.verdict.value, "left": diff.left},
+            moved=(_reasoned(r) for r in diff.moved),
+            plans=(_reasoned(r) for r in diff.plans),
+            without_effect=map(_cause, diff.without_effect),
+            components_changed=map(_not_the_same, diff.not_the_same),
         )
 
     def findings(self, findings: Sequence[Finding]) -> str:
@@ -89,7 +101,38 @@ def _verdict(standing: Standing) -> dict[str, Json]:
     }
 
 
-def _moved(moved: Moved) -> Json:
+def _reasoned(reasoned: Reasoned) -> Json:
+    move = reasoned.move
+    told = _moved(move) if isinstance(move, Moved) else _moved_plan(move)
+    way = step(move)
+    return {
+        **told,
+        "way": "looser" if way > 0 else "stricter" if way < 0 else "neither",
+        "causes": [_cause(c) for c in reasoned.causes],
+        "alone": reasoned.alone,
+    }
+
+
+def _cause(cause: Cause) -> Json:
+    return {
+        "kind": cause.kind,
+        "file": cause.place.file,
+        "line": cause.place.line,
+        "change": cause.change,
+        "what": cause.what,
+    }
+
+
+def _not_the_same(thing: NotTheSame) -> Json:
+    return {
+        "predicate": thing.predicate,
+        "name": {n: value_json(v) for n, v in thing.name},
+        "old": {n: value_json(v) for n, v in thing.old},
+        "new": {n: value_json(v) for n, v in thing.new},
+    }
+
+
+def _moved(moved: Moved) -> dict[str, Json]:
     return {
         "law": moved.law,
         "subject": {name: value_json(value) for name, value in moved.subject},
@@ -99,7 +142,7 @@ def _moved(moved: Moved) -> Json:
     }
 
 
-def _moved_plan(plan: MovedPlan) -> Json:
+def _moved_plan(plan: MovedPlan) -> dict[str, Json]:
     return {
         "plan": plan.plan,
         "subject": {name: value_json(value) for name, value in plan.subject},

@@ -52,6 +52,10 @@ class MoveBlocks:
         blocks.append([*_left(moves)])
         return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
 
+    def one(self, move: Moved | MovedPlan) -> list[str]:
+        """The lines of one standing or plan that moves."""
+        return self._standing(move) if isinstance(move, Moved) else self._plan(move)
+
     def _supposed(self, supposed: Iterable[SupposedCell | SupposedRow]) -> Iterable[str]:
         rows: dict[tuple[str, Position, Position | None], list[str]] = {}
         for change in supposed:
@@ -134,5 +138,9 @@ def _left(moves: Moves) -> Iterable[str]:
     if not moves:
         same = all(isinstance(c, SupposedCell) and c.same for c in moves.supposed)
         yield "nothing moves" + (": the facts are what is supposed" if same else "")
-    one = moves.left == 1
-    yield f"{moves.left} {'standing stays as it is' if one else 'standings stay as they are'}"
+    yield stays(moves.left)
+
+
+def stays(left: int) -> str:
+    """How many standings are as they were."""
+    return f"{left} {'standing stays as it is' if left == 1 else 'standings stay as they are'}"

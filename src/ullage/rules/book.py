@@ -6,7 +6,6 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import clingo
 from clingo import ast
@@ -22,6 +21,7 @@ from ullage.rules.syntax import RuleFile, parse_file, parse_text, signatures
 from ullage.rules.terms import Atom, Rule, Var, outer_variables, uses
 from ullage.rules.vocabulary import Vocabulary
 from ullage.sorts import Sort
+from ullage.stored import AnyPath, parts_below
 from ullage.textfiles import files_below, passed_over, shown_path
 from ullage.yamlnodes import YAML_ENDINGS
 
@@ -53,9 +53,9 @@ class RuleBook:
         return self.vocabulary.plans
 
 
-def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
+def rule_files(folders: Sequence[AnyPath]) -> tuple[list[AnyPath], list[Finding]]:
     """The law files of rules folders, in a fixed order; searches are not run, and said so."""
-    laws: list[Path] = []
+    laws: list[AnyPath] = []
     findings: list[Finding] = []
     for folder in folders:
         files, found = files_below(folder, (".lp",))
@@ -68,7 +68,7 @@ def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
             "laws end in `.lp`, and declarations are `.yaml` files below `tables/`",
         )
         for path in files:
-            if path.relative_to(folder).parts[0] != "search":
+            if parts_below(path, folder)[0] != "search":
                 laws.append(path)
                 continue
             findings.append(
@@ -82,7 +82,7 @@ def rule_files(folders: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
     return laws, findings
 
 
-def load_book(folders: Sequence[Path], declarations: Declarations) -> RuleBook:
+def load_book(folders: Sequence[AnyPath], declarations: Declarations) -> RuleBook:
     """Read every law below the folders, which must exist."""
     files = []
     paths, findings = rule_files(folders)

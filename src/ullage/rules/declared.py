@@ -27,13 +27,17 @@ class Docstring:
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A predicate that rules derive: its arguments by name and sort, and who reads it."""
+    """A predicate that rules derive: its arguments by name and sort, and who reads it.
+
+    ``identity`` names the arguments that name a thing of which the others are the whole fact.
+    """
 
     name: str
     arguments: tuple[tuple[str, Sort], ...]
     doc: str
     position: Position
     frontier: str = ""
+    identity: tuple[str, ...] = ()
 
     @property
     def arity(self) -> int:

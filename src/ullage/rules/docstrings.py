@@ -23,7 +23,7 @@ _SIGNATURE = re.compile(r"(_*[a-z][A-Za-z0-9_]*)\s*(?:\(\s*([^()]*?)\s*\))?")
 _NAME = re.compile(r"_*[A-Z][A-Za-z0-9_]*")
 _OF_LAWS = ("Verdicts", "Reasons", "Obligations")
 _OF_PLANS = ("Plan", "Law", "Rows", "Columns", "Under", "Bar", "Note")
-_SECTION_NAMES = ("Args", "Subjects", *_OF_LAWS, "Values", "Frontier", *_OF_PLANS)
+_SECTION_NAMES = ("Args", "Subjects", *_OF_LAWS, "Values", "Frontier", "Identity", *_OF_PLANS)
 _SECTION = re.compile(rf"({'|'.join(_SECTION_NAMES)}):\s*(.*)")
 _LIKE_SECTION = re.compile(r"([A-Z][a-z]+):.*")
 _ARG = re.compile(r"-\s*(\w+)\s*:\s*(\([^()]*\)|\w+)\s*(.*)")
@@ -193,10 +193,10 @@ def _parse(
             )
     arguments = tuple((a, args[a]) for a in listed_args)
     if "Plan" in sections:
-        _none_of(name, sections, (*_OF_LAWS, "Frontier"), "Plan")
+        _none_of(name, sections, (*_OF_LAWS, "Frontier", "Identity"), "Plan")
         return _plan(name, arguments, doc, at, sections, declarations)
     if "Verdicts" in sections:
-        _none_of(name, sections, _OF_PLANS, "Verdicts")
+        _none_of(name, sections, (*_OF_PLANS, "Identity"), "Verdicts")
         return _law(name, arguments, doc, at, sections, declarations)
     for section in (*_OF_PLANS, "Subjects", *_OF_LAWS, "Values"):
         if section in sections:
@@ -212,7 +212,32 @@ def _parse(
         raise _Bad(
             "bad-docstring", f"`{name}` is a frontier without a consumer", 0, "name who reads it"
         )
-    return Predicate(name, arguments, doc, at, frontier)
+    return Predicate(name, arguments, doc, at, frontier, _identity(name, listed_args, sections))
+
+
+def _identity(name: str, arguments: Sequence[str], sections: _Sections) -> tuple[str, ...]:
+    """The arguments that ``Identity:`` names: some, and not all."""
+    if "Identity" not in sections:
+        return ()
+    line = next((line for line, _ in sections["Identity"]), 0)
+    text = ",".join(text for _, text in sections["Identity"])
+    named = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for argument in named:
+        if argument not in arguments:
+            raise _Bad(
+                "bad-docstring",
+                f"`{argument}` is no argument of `{name}`",
+                line,
+                similar(argument, arguments, "argument"),
+            )
+    if not named or len(named) == len(arguments):
+        raise _Bad(
+            "bad-docstring",
+            f"`Identity:` of `{name}` names {'all' if named else 'none'} of its arguments",
+            line,
+            "name those that name the thing; the others are the whole fact of it",
+        )
+    return named
 
 
 def _law(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from clingo import ast
 from clingo.core import MessageCode
@@ -18,6 +17,7 @@ from ullage.findings import Finding, Position, counted
 from ullage.rules.declared import Docstring
 from ullage.rules.reader import FORBIDDEN, Reader, Refused, blanked
 from ullage.rules.terms import Label, Rule
+from ullage.stored import AnyPath
 from ullage.textfiles import decode, place_at, read_bytes, shown_path
 
 _LABEL = re.compile(r'%!trace_rule\s*\{\s*"((?:[^"\\]|\\.)*)"\s*((?:,\s*\w+\s*)*)\}\s*\.\s*')
@@ -136,7 +136,7 @@ def clingo_findings(messages: Sequence[str], code: str, reader: Reader) -> list[
     return found
 
 
-def parse_file(path: Path) -> tuple[RuleFile, list[Finding]]:
+def parse_file(path: AnyPath) -> tuple[RuleFile, list[Finding]]:
     """Read one file of rules."""
     name = shown_path(path)
     data = read_bytes(path)

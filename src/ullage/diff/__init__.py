@@ -1,0 +1,1 @@
+"""What a change of facts and rules moves, and which part of it moved what."""

@@ -1,0 +1,92 @@
+"""Comparisons for people: which way it goes, what moves and by what, and what did nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ullage.diff.result import Cause, Diff, NotTheSame, Reasoned, Verdict, step
+from ullage.findings import counted
+from ullage.moves import Moved
+from ullage.render.moves import MoveBlocks, stays
+from ullage.render.text import one_line
+from ullage.results import Quantity, Value, exact_text_of, value_text
+
+VERDICTS = {
+    Verdict.EQUAL: "equal: nothing moves",
+    Verdict.STRICTER: "stricter: some standings get stricter, and none looser",
+    Verdict.LOOSER: "looser: some standings get looser, and none stricter",
+    Verdict.NEITHER: "neither stricter nor looser as a whole",
+}
+"""What a verdict says, in words."""
+
+
+def tally(diff: Diff) -> str:
+    """How many standings and plans move, and which way."""
+    steps = [step(r.move) for r in diff.moved]
+    ways = [
+        (sum(s > 0 for s in steps), "looser"),
+        (sum(s < 0 for s in steps), "stricter"),
+        (sum(s == 0 for s in steps), "otherwise"),
+    ]
+    parts = [f"{n} {word}" for n, word in ways if n]
+    words = [f"{counted(len(steps), 'standing')} ({', '.join(parts)})"] if steps else []
+    words += [counted(len(diff.plans), "plan")] if diff.plans else []
+    return " and ".join(words)
+
+
+def identity(thing: NotTheSame) -> str:
+    """A thing that is not the same, in words."""
+    name = "/".join(value_text(v) for _, v in thing.name)
+    pairs = zip(thing.old, thing.new, strict=True)
+    parts = (f"{n} {_exactly(old)} -> {_exactly(new)}" for (n, old), (_, new) in pairs)
+    return f"{name} is not the same {thing.predicate.removesuffix('_fact')}: {', '.join(parts)}"
+
+
+def _exactly(value: Value) -> str:
+    """A value as people read it, where that is all of it."""
+    rounded = isinstance(value, Quantity) and not value.exact
+    return exact_text_of(value) if rounded else value_text(value)
+
+
+def shown(cause: Cause) -> str:
+    """A cause in words, with its place."""
+    return f"{cause.change} {cause.kind}  {cause.what}  ({cause.place})"
+
+
+class DiffBlocks:
+    """Writes comparisons; a writer of moves shows what moves."""
+
+    def __init__(self, moves: MoveBlocks) -> None:
+        self._moves = moves
+
+    def text(self, diff: Diff) -> str:
+        """The verdict, what moves in its order, what is not the same, and what did nothing."""
+        moves = tally(diff)
+        blocks = [[VERDICTS[diff.verdict], *([f"{moves} move"] if moves else [])]]
+        for title, group in _grouped([*diff.moved, *diff.plans]):
+            lines = [title]
+            for reasoned in group:
+                lines += self._moves.one(reasoned.move)
+                together = "" if reasoned.alone or len(reasoned.causes) < 2 else "together: "
+                lines += [f"      by   {together}{one_line(shown(c))}" for c in reasoned.causes]
+            blocks.append(lines)
+        if diff.not_the_same:
+            blocks.append([one_line(identity(t)) for t in diff.not_the_same])
+        if diff.without_effect:
+            lines = [f"  {one_line(shown(c))}" for c in diff.without_effect]
+            blocks.append(["changes that moved nothing", *lines])
+        if diff:
+            blocks.append([stays(diff.left)])
+        return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
+
+
+def _grouped(reasoned: Iterable[Reasoned]) -> Iterable[tuple[str, Sequence[Reasoned]]]:
+    """What moves in runs of one law or plan, in the order given."""
+    runs: list[tuple[str, list[Reasoned]]] = []
+    for one in reasoned:
+        move = one.move
+        title = move.law if isinstance(move, Moved) else f"plan {move.plan}"
+        if not runs or runs[-1][0] != title:
+            runs.append((title, []))
+        runs[-1][1].append(one)
+    return runs
