@@ -178,11 +178,13 @@ class Loader:
     def take(self, name: str, key: tuple[Scalar, ...], row: Row | None) -> None:
         """A row as another base has it, or none, in the place of the one of that key."""
         table = self.tables[name]
+        taken = self._taken.setdefault(name, set())
         if row is None:
             table.rows.pop(key, None)
+            taken.discard(key)
         else:
             table.rows[key] = row
-        self._taken.setdefault(name, set()).add(key)
+            taken.add(key)
 
     def read_folder(self, folder: AnyPath) -> None:
         """Take in every file below a folder."""

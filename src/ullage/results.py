@@ -118,6 +118,12 @@ def exact_text_of(value: Value) -> str:
     return value_text(value)
 
 
+def plainly(value: Value) -> str:
+    """A value as people read it where that is all of it, else exactly."""
+    rounded = isinstance(value, Quantity) and not value.displayed_whole
+    return exact_text_of(value) if rounded else value_text(value)
+
+
 def _inside(value: Value) -> str:
     """A value inside a term: text in quotes where its own signs would read as the term's."""
     if isinstance(value, str) and not re.fullmatch(r"[\w.@+:/ -]+", value):

@@ -15,13 +15,13 @@ from pathlib import Path, PurePosixPath
 class StoredPath:
     """A file or folder of a stored tree.
 
-    ``files`` maps names with slashes to what the files hold. ``shown`` is how findings name the
-    place; ``inside`` is the name in the tree, "" for the whole tree.
+    ``files`` maps names with slashes to what the files hold, None for one that leads nowhere.
+    ``shown`` is how findings name the place; ``inside`` is the name in the tree, "" for all of it.
     """
 
     shown: PurePosixPath
     inside: str
-    files: Mapping[str, bytes] = field(compare=False, hash=False, repr=False)
+    files: Mapping[str, bytes | None] = field(compare=False, hash=False, repr=False)
 
     def __truediv__(self, name: str) -> StoredPath:
         return StoredPath(self.shown / name, _joined(self.inside, name), self.files)
@@ -52,9 +52,10 @@ class StoredPath:
 
     def read_bytes(self) -> bytes:
         """What the file holds. Raises FileNotFoundError."""
-        if self.inside not in self.files:
+        held = self.files.get(self.inside)
+        if held is None:
             raise FileNotFoundError(2, "No such file or directory", self.as_posix())
-        return self.files[self.inside]
+        return held
 
 
 AnyPath = Path | StoredPath

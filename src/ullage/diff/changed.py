@@ -7,8 +7,8 @@ to another file, or a rule that is written with other spaces, is no change.
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,9 @@ from ullage.declarations import Column, Declarations, Table
 from ullage.diff.result import Cause
 from ullage.facts import FactBase
 from ullage.findings import Position
-from ullage.results import exact_text_of, value_text
+from ullage.results import plainly
 from ullage.rules.declared import LawDecl, PlanDecl, Predicate
-from ullage.rules.terms import Atom, Rule
+from ullage.rules.terms import Atom, Rule, Var, substituted
 from ullage.sorts import Scalar
 
 if TYPE_CHECKING:
@@ -139,10 +139,7 @@ def _text(cell: Cell | None, column: Column) -> str:
         return "(nothing)"
     if isinstance(cell.value, tuple):
         return f"[{', '.join(_text(part, column) for part in cell.value)}]"
-    value = shown(cell.value, column.sort)
-    text = value_text(value)
-    # A figure rounded for people may hide what changed.
-    return text if getattr(value, "exact", True) else exact_text_of(value)
+    return plainly(shown(cell.value, column.sort))
 
 
 def _plain(cell: Cell | None) -> object:
@@ -157,8 +154,9 @@ def rule_pieces(old: Sequence[Rule], new: Sequence[Rule]) -> list[RulePiece]:
     Of the rules that came and went, those of one head are taken for one that changed, the nearest
     in words first.
     """
-    left = _apart(old, new)
-    come = _apart(new, old)
+    # Nearly all are written alike, and to take a rule apart costs more than to compare its text.
+    gone, fresh = _apart(old, new, _text_of), _apart(new, old, _text_of)
+    left, come = _apart(gone, fresh, _meaning), _apart(fresh, gone, _meaning)
     pieces = []
     for rule in come:
         pair = _earlier(rule, left)
@@ -177,23 +175,34 @@ def rule_pieces(old: Sequence[Rule], new: Sequence[Rule]) -> list[RulePiece]:
     return sorted(pieces, key=_order)
 
 
-def _apart(some: Iterable[Rule], others: Iterable[Rule]) -> list[Rule]:
-    """The rules that the others have not; a rule that stands twice is had twice."""
-    known: dict[Hashable, int] = defaultdict(int)
-    for rule in others:
-        known[rule_key(rule)] += 1
+def _apart(
+    some: Iterable[Rule], others: Iterable[Rule], key: Callable[[Rule], Hashable]
+) -> list[Rule]:
+    """The rules that the others have not, by a key; a rule that stands twice is had twice."""
+    known = Counter(map(key, others))
     found = []
     for rule in some:
-        if known[rule_key(rule)]:
-            known[rule_key(rule)] -= 1
+        own = key(rule)
+        if known[own]:
+            known[own] -= 1
         else:
             found.append(rule)
     return found
 
 
-def rule_key(rule: Rule) -> Hashable:
-    """What of a rule decides what it concludes."""
-    return rule.head, rule.body
+def _text_of(rule: Rule) -> Hashable:
+    return rule.text
+
+
+def _meaning(rule: Rule) -> Hashable:
+    """What of a rule decides what it concludes: not the names of its variables."""
+    names: dict[str, str] = {}
+
+    def renamed(variable: Var) -> Var:
+        name = names.setdefault(variable.name, f"V{len(names)}")
+        return dataclasses.replace(variable, name=name)
+
+    return substituted(rule.head, renamed), tuple(substituted(b, renamed) for b in rule.body)
 
 
 def _earlier(rule: Rule, old: Sequence[Rule]) -> Rule | None:

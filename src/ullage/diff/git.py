@@ -12,7 +12,7 @@ from ullage.findings import UsageError
 from ullage.stored import StoredPath
 
 _MOST_LINKS = 20
-_FILE, _LINK, _MODULE = "100", "120000", "160000"
+_LINK, _MODULE = "120000", "160000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,11 @@ class Repository:
         lines = said.decode("utf-8", "replace").splitlines()
         return [Commit(*line.split("\0", 3)) for line in lines if line]
 
-    def _files(self, commit: str, folders: Sequence[str]) -> dict[str, bytes]:
-        """What the files below some folders hold, links followed as far as the commit has them."""
+    def _files(self, commit: str, folders: Sequence[str]) -> dict[str, bytes | None]:
+        """What the files below some folders hold, links followed as far as the commit has them.
+
+        None stands for a link that leads nowhere.
+        """
         entries: dict[str, tuple[str, str]] = {}
         for line in _said(self.top, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
             if line:
@@ -131,17 +134,23 @@ class Repository:
         links = {n: d for n, (mode, d) in entries.items() if mode == _LINK}
         targets = dict(zip(links, self._blobs(links.values()), strict=True))
         wanted: dict[str, str] = {}
+        lost: list[str] = []
         for folder in folders:
             for name, at in _names_below(folder, entries, targets):
+                if at is None:
+                    lost.append(name)
+                    continue
                 mode, digest = entries[at]
                 if mode == _MODULE:
                     raise UsageError(
                         f"`{name}` is a submodule at `{commit[:12]}`, which is not read",
                         "compare two folders instead",
                     )
-                if mode.startswith(_FILE):
-                    wanted[name] = digest
-        return dict(zip(wanted, self._blobs(wanted.values()), strict=True))
+                wanted[name] = digest
+        return {
+            **dict.fromkeys(lost),
+            **dict(zip(wanted, self._blobs(wanted.values()), strict=True)),
+        }
 
     def _blobs(self, digests: Iterable[str]) -> list[bytes]:
         asked = list(digests)
@@ -165,29 +174,30 @@ class Repository:
 
 def _names_below(
     folder: str, entries: dict[str, tuple[str, str]], targets: dict[str, bytes]
-) -> list[tuple[str, str]]:
+) -> list[tuple[str, str | None]]:
     """The files below a folder, each with the entry it is; a link is the file it leads to.
 
-    A link that leads out of the commit, or in circles, is a file that cannot be read: it is left
-    out here as it is from a folder on the disk whose link leads nowhere.
+    A link that leads out of the commit, to nothing or in circles has no entry.
     """
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, str | None]] = []
     stack = [(folder, folder, _MOST_LINKS)]
     while stack:
         shown, real, left = stack.pop()
         start = f"{real}/" if real else ""
-        for name in entries:
-            if name != real and not name.startswith(start):
-                continue
-            rest = name[len(real) :].lstrip("/")
-            as_shown = "/".join(p for p in (shown, rest) if p)
+        names = [n for n in entries if n == real or n.startswith(start)]
+        if not names and shown != folder:
+            found.append((shown, None))
+        for name in names:
+            as_shown = "/".join(p for p in (shown, name[len(real) :].lstrip("/")) if p)
             if name not in targets:
                 found.append((as_shown, name))
-            elif left:
-                link = targets[name].decode("utf-8", "surrogateescape")
-                target = os.path.normpath(os.path.join(os.path.dirname(name), link))
-                if not target.startswith(("..", "/")):
-                    stack.append((as_shown, "" if target == "." else target, left - 1))
+                continue
+            link = targets[name].decode("utf-8", "surrogateescape")
+            target = os.path.normpath(os.path.join(os.path.dirname(name), link))
+            if not left or target.startswith(("..", "/")):
+                found.append((as_shown, None))
+            else:
+                stack.append((as_shown, "" if target == "." else target, left - 1))
     return found
 
 

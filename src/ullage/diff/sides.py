@@ -14,8 +14,6 @@ from ullage.stored import AnyPath
 from ullage.textfiles import files_below, read_bytes
 from ullage.yamlnodes import YAML_ENDINGS
 
-HERE = "the working tree"
-
 
 @dataclass(slots=True)
 class Sides:
@@ -33,6 +31,8 @@ class Sides:
         dots stand for the commit at which the two went apart. Raises UsageError, and PolicyError
         where one of the two is invalid; its findings are then named with the revision.
         """
+        if "" in words:
+            raise UsageError("a name is empty", "name a folder or a revision; `.` is what is here")
         old, new, apart = _words(words)
         if apart:
             old = self.repository.base_of(old or "HEAD", new or "HEAD")
@@ -61,8 +61,6 @@ class Sides:
 
     def _where(self, word: str) -> Path | str:
         """The folder that a word names, or the commit. Raises UsageError."""
-        if not word:
-            raise UsageError("a name is empty", "name a folder or a revision; `.` is what is here")
         folder = Path(word)
         if not folder.is_dir():
             return self.repository.revision(word)

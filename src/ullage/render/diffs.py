@@ -9,7 +9,7 @@ from ullage.findings import counted
 from ullage.moves import Moved
 from ullage.render.moves import MoveBlocks, stays
 from ullage.render.text import one_line
-from ullage.results import Quantity, Value, exact_text_of, value_text
+from ullage.results import plainly, value_text
 
 VERDICTS = {
     Verdict.EQUAL: "equal: nothing moves",
@@ -38,14 +38,8 @@ def identity(thing: NotTheSame) -> str:
     """A thing that is not the same, in words."""
     name = "/".join(value_text(v) for _, v in thing.name)
     pairs = zip(thing.old, thing.new, strict=True)
-    parts = (f"{n} {_exactly(old)} -> {_exactly(new)}" for (n, old), (_, new) in pairs)
+    parts = (f"{n} {plainly(old)} -> {plainly(new)}" for (n, old), (_, new) in pairs)
     return f"{name} is not the same {thing.predicate.removesuffix('_fact')}: {', '.join(parts)}"
-
-
-def _exactly(value: Value) -> str:
-    """A value as people read it, where that is all of it."""
-    rounded = isinstance(value, Quantity) and not value.exact
-    return exact_text_of(value) if rounded else value_text(value)
 
 
 def shown(cause: Cause) -> str:
