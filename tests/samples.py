@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from ullage.diff.result import Cause, Diff, NotTheSame, Reasoned, Verdict
 from ullage.findings import Finding, Position, Severity
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.results import (
@@ -220,3 +221,34 @@ MOVES = Moves(
     ),
     1,
 )
+
+EDITED = Cause(
+    "fact", "changed", Position("facts/hosts.yaml", 4, 9), "host a: usable 1 GiB -> 2 GiB"
+)
+ADDED = Cause("rule", "added", Position("rules/fit.lp", 30, 1), "reason(fit, Arm, short(Reach))")
+GONE = Cause("fact", "removed", Position("facts/arms|old.yaml", 7, 5), "arm y z <b>`x`</b>")
+
+DIFF = Diff(
+    Verdict.NEITHER,
+    (
+        Reasoned(MOVES.moved[2], (EDITED,), True),
+        Reasoned(MOVES.moved[1], (GONE,), True),
+        Reasoned(MOVES.moved[0], (EDITED, ADDED), False),
+    ),
+    (
+        Reasoned(MOVES.plans[0], (EDITED, ADDED), True),
+        Reasoned(MOVES.plans[1], (ADDED,), True),
+        Reasoned(MOVES.plans[2], (GONE,), True),
+    ),
+    (Cause("rule", "changed", Position("rules/t.yaml", 3, 3), "table arm: column tags added"),),
+    (
+        NotTheSame(
+            "component_fact",
+            (("system", "gb10"), ("reach", "one_pool")),
+            (("capacity", USABLE),),
+            (("capacity", THIRD),),
+        ),
+    ),
+    1,
+)
+"""MOVES as a comparison: looser, looser since a refusal went, stricter; and what moved each."""

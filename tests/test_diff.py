@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 
 from ullage import Policy
 from ullage.cli import main
-from ullage.diff.result import Diff, Verdict
+from ullage.diff.result import Diff, Verdict, step
 from ullage.diff.sides import Sides
 from ullage.findings import PolicyError, UsageError
+from ullage.moves import Moved
 from ullage.results import Standing
 
 SMALL = Path(__file__).parents[1] / "docs" / "small"
@@ -183,7 +184,10 @@ def test_changes_that_would_not_do_alone(repo: Path) -> None:
         lambda: edit(LAW, "What a machine has for jobs.", "What is free on a machine."),
         lambda: edit(TABLES, "doc: Its memory.", "doc: All of its memory."),
     ],
-    ids=["comment", "order", "rule-comment", "variables", "rename", "rename-rules", "unit", "spaces", "label", "words", "doc"],
+    ids=[
+        *("comment", "order", "comment in rules", "variables", "rename", "rename rules"),
+        *("unit", "spaces", "label", "words", "doc"),
+    ],
 )
 def test_what_says_the_same_moves_nothing(repo: Path, change: Callable[[], Any]) -> None:
     change()
@@ -374,6 +378,80 @@ def test_causes_undo_what_they_moved_and_no_fewer_do(chosen: frozenset[int]) -> 
 
 
 BASE = Policy.load(SMALL / "rules", SMALL / "facts")
+
+
+# The shipped catalog.
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def shipped(repo: Path) -> Path:
+    for name in ("rules", "facts"):
+        shutil.rmtree(name)
+        shutil.copytree(ROOT / name, name)
+    commit("the shipped policy")
+    return repo
+
+
+def test_a_capacity_of_the_catalog_and_its_arms(shipped: Path) -> None:
+    """The Thor's pool is 128 GiB in the catalog; no host stands on it."""
+    file = "facts/systems/nvidia-integrated.yaml"
+    text = Path(file).read_text()
+    at = text[: text.index("jetson_thor_128")].count("\n")
+    lines = text.split("\n")
+    number = next(i for i in range(at, len(lines)) if "capacity: 128 GiB" in lines[i])
+    lines[number] = lines[number].replace("128 GiB", "120 GiB")
+    Path(file).write_text("\n".join(lines))
+    found = compared()
+    assert told(found) == {
+        "component_identity jetson_thor_128/one_pool": (
+            True,
+            [
+                f"fact changed {file}:{number + 1} integrated_system jetson_thor_128:"
+                " capacity 128 GiB -> 120 GiB"
+            ],
+        )
+    }
+    (thing,) = found.not_the_same
+    assert [str(v) for _, v in thing.name] == ["jetson_thor_128", "one_pool"]
+    assert [name for name, _ in thing.old] == ["capacity"]
+
+
+def test_a_backend_that_no_longer_allocates(shipped: Path) -> None:
+    """MARLIN refuses the offload of one arm of that release; without it nothing does."""
+    file = "facts/engines/vllm-8d09804c8/fp8.yaml"
+    lines = Path(file).read_text().split("\n")
+    number = next(
+        i + 1
+        for i, line in enumerate(lines)
+        if line.strip() == "relayout: allocates" and lines[i - 1].strip() == "backend: MARLIN"
+    )
+    lines[number - 1] = lines[number - 1].replace("allocates", "in_place")
+    Path(file).write_text("\n".join(lines))
+    found = compared("HEAD")
+    looser = [r for r in found.moved if step(r.move) > 0]
+    assert "weight_offload_split gh200-glm52-marlin" in {
+        f"{r.move.law} {r.move.subject_text}" for r in looser if isinstance(r.move, Moved)
+    }
+    causes = {c for r in (*found.moved, *found.plans) for c in r.causes}
+    assert {(c.place.file, c.place.line, c.change) for c in causes} == {(file, number, "changed")}
+
+
+def test_the_reserve_and_a_route(shipped: Path) -> None:
+    """With 12 GiB flat the pair of sparks holds what it did not (see docs/planning.md)."""
+    file = "facts/policy/reserve.yaml"
+    edit(file, "fraction: 20%", "fraction: 0%")
+    edit(file, "floor: 8 GiB", "floor: 12 GiB")
+    found = compared()
+    moves = {r.move.subject_text: r for r in found.moved if r.move.law == "route_fit"}  # type: ignore[union-attr]
+    spark = moves["twinspark"]
+    assert [s.standing.value for s in (spark.move.old, spark.move.new)] == [  # type: ignore[union-attr]
+        "refused",
+        "established",
+    ]
+    assert {c.place.file for r in found.moved for c in r.causes} == {file}
+    assert {c.what.partition(": ")[0] for c in spark.causes} == {"reserve_policy standard"}
 
 
 # What the words name.

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from samples import BINDINGS, FINDINGS, MOVES, PLANS, STANDINGS
+from samples import BINDINGS, DIFF, FINDINGS, MOVES, PLANS, STANDINGS
 
 from ullage import Policy
+from ullage.diff.result import Diff, Verdict
 from ullage.moves import Moves
 from ullage.render import FORMATS, View
 from ullage.render.explanations import denial, explanation
@@ -43,6 +44,8 @@ def validator(name: str) -> Draft202012Validator:
         ("plan-1", JSON.plans(Plans(()))),
         ("what-if-1", JSON.moves(MOVES)),
         ("what-if-1", JSON.moves(Moves((), (), (), 0))),
+        ("diff-1", JSON.diff(DIFF)),
+        ("diff-1", JSON.diff(Diff(Verdict.EQUAL, (), (), (), (), 7))),
         ("query-1", JSON.bindings(BINDINGS)),
         ("query-1", JSON.bindings(Bindings((), ((),)))),
     ],
@@ -205,11 +208,11 @@ def test_denials_are_held_to_the_contract(change: Callable[[Any], None]) -> None
 
 
 def test_the_schemas_agree_on_what_a_value_is() -> None:
-    standings, query, plan, what_if = (
-        schema(n)["$defs"] for n in ("standings-1", "query-1", "plan-1", "what-if-1")
+    standings, query, plan, what_if, diff = (
+        schema(n)["$defs"] for n in ("standings-1", "query-1", "plan-1", "what-if-1", "diff-1")
     )
     for name in ("name", "args", "value", "quantity", "term"):
-        assert standings[name] == query[name] == plan[name] == what_if[name]
+        assert standings[name] == query[name] == plan[name] == what_if[name] == diff[name]
     for name in ("standing", "reason", "obligation"):
         assert standings[name] == plan[name]
     for name in ("name", "args", "value", "quantity", "term"):

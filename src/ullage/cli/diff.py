@@ -46,7 +46,12 @@ def run(args: Namespace) -> ExitCode:
 
         old, new = Sides(args.rules, args.facts, args.override).pair(args.sides)
         found = old.diff(new)
-    write(renderer(args.format, sys.stdout).diff(found))
+    if args.format == "markdown":
+        from ullage.render.markdown import diff_markdown
+
+        write(diff_markdown(found))
+    else:
+        write(renderer(args.format, sys.stdout).diff(found))
     looser = sum(step(r.move) > 0 for r in found.moved)
     if "looser" in args.fail_on and looser:
         say(f"{counted(looser, 'standing')} got looser")

@@ -56,7 +56,7 @@ class DiffBlocks:
     def text(self, diff: Diff) -> str:
         """The verdict, what moves in its order, what is not the same, and what did nothing."""
         moves = tally(diff)
-        blocks = [[VERDICTS[diff.verdict], *([f"{moves} move"] if moves else [])]]
+        blocks = [[VERDICTS[diff.verdict], *([f"moved: {moves}"] if moves else [])]]
         for title, group in _grouped([*diff.moved, *diff.plans]):
             lines = [title]
             for reasoned in group:
