@@ -28,6 +28,7 @@ _TOKEN = re.compile(
 _IN_BLOCK = re.compile(r"%\*|\*%|%[^\n]*")
 
 _PAIRS = {"(": ")", "{": "}", "[": "]"}
+_STOPS = (",", ";", ".")
 _SIGNATURES = frozenset({"#show", "#defined", "#project"})
 
 
@@ -96,7 +97,11 @@ def rules_text(text: str) -> str:
     for statement in _statements(read.tokens):
         above = statement[0].above
         lines += collapsed(above) if lines else trimmed(above)
-        lines += _statement(_with_spaces([replace(statement[0], above=()), *statement[1:]]), text)
+        tokens = [replace(statement[0], above=()), *statement[1:]]
+        source = text[tokens[0].start : tokens[-1].end]
+        if tokens[-1].beside:
+            source += f"  {tokens[-1].beside}"
+        lines += _statement(_with_spaces(_with_comments_last(tokens)), source)
     lines += collapsed(read.below) if lines else trimmed(read.below)
     return "".join(f"{line}\n" for line in ended(lines))
 
@@ -137,8 +142,11 @@ def _ended(tokens: Sequence[Token]) -> bool:
     return any(t.text == "." for t in tokens)
 
 
-def _statement(tokens: Sequence[Token], text: str) -> list[str]:
-    """The lines of a statement, without what stands above it."""
+def _statement(tokens: Sequence[Token], source: str) -> list[str]:
+    """The lines of a statement, without what stands above it.
+
+    ``source`` is how its author wrote it, which stays where comments stand inside of literals.
+    """
     beside = f"  {tokens[-1].beside}" if tokens[-1].beside else ""
     if not _commented(tokens):
         line = _joined(tokens)
@@ -152,8 +160,9 @@ def _statement(tokens: Sequence[Token], text: str) -> list[str]:
             necks.append(number)
     neck = necks[0] if necks else -1
     parts = _parts(tokens[neck + 1 :], ",;")
-    if any(_commented(part, first=True) for part in parts) or _commented(tokens[: neck + 1]):
-        return _as_written(tokens, text)
+    if any(map(_commented, parts)) or _commented(tokens[: neck + 1]):
+        # What ends a line inside of a docstring is its author's, too.
+        return [line if "%*" in source else line.rstrip() for line in source.split("\n")]
     head = tokens[: neck + 1]
     if not head:
         lines = _filled(parts, 0) if len(parts) == 1 else _hung(parts)
@@ -170,19 +179,22 @@ def _hung(parts: Sequence[Sequence[Token]]) -> list[str]:
     return [line[_STEP:] if not n else line for n, line in enumerate(_filled(parts, _STEP))]
 
 
-def _commented(tokens: Sequence[Token], *, first: bool = False) -> bool:
-    """Whether comments stand between tokens; with ``first`` one above the first is none."""
-    inner = any(any(c != BLANK for c in t.above) for t in tokens[1:])
-    return inner or any(t.beside for t in (tokens[:-2] if first else tokens[:-1]))
+def _with_comments_last(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens with a comment between a literal and the sign that ends it behind both."""
+    found: list[Token] = []
+    for token in tokens:
+        # A label inside of a rule is the rule's own.
+        moves = found and token.text in _STOPS and not found[-1].beside.startswith("%!")
+        if moves and not token.beside and not any(token.above):
+            token = replace(token, beside=found[-1].beside)
+            found[-1] = replace(found[-1], beside="")
+        found.append(token)
+    return found
 
 
-def _as_written(tokens: Sequence[Token], text: str) -> list[str]:
-    """The author's own lines, for comments that stand inside of literals."""
-    source = text[tokens[0].start : tokens[-1].end]
-    lines = [line.rstrip() for line in source.split("\n")]
-    if tokens[-1].beside:
-        lines[-1] += f"  {tokens[-1].beside}"
-    return lines
+def _commented(tokens: Sequence[Token]) -> bool:
+    """Whether comments stand between tokens."""
+    return any(any(t.above) for t in tokens[1:]) or any(t.beside for t in tokens[:-1])
 
 
 def _parts(tokens: Sequence[Token], separators: str) -> list[list[Token]]:
@@ -205,7 +217,6 @@ def _filled(parts: Sequence[Sequence[Token]], indent: int) -> list[str]:
     for part in parts:
         above = [lead + c for c in part[0].above if c != BLANK]
         text = _joined(part)
-        besides = [t.beside for t in part[-2:] if t.beside]
         fits = len(line) + 1 + len(text) <= WIDTH
         if line and (part[0].breaks or above or not fits):
             lines.append(line)
@@ -218,8 +229,8 @@ def _filled(parts: Sequence[Sequence[Token]], indent: int) -> list[str]:
         else:
             *before, line = _literal(part, indent)
             lines += before
-        if besides:
-            lines.append(f"{line}  {' '.join(besides)}")
+        if part[-1].beside:
+            lines.append(f"{line}  {part[-1].beside}")
             line = ""
     return [*lines, line] if line else lines
 
@@ -326,4 +337,4 @@ def _role(token: Token, operand: bool, in_bars: bool, signature: bool) -> str:
         return "prefix"
     if text in ("..", "@") or (text == "/" and signature):
         return "tight"
-    return "stop" if text in (",", ";", ".") else "sign"
+    return "stop" if text in _STOPS else "sign"

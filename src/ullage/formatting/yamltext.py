@@ -77,7 +77,7 @@ def _mapped(group: Group, change: Callable[[Entry], Group | Leaf]) -> Group:
 
 def _row(row: Group | Leaf, places: Mapping[str, int]) -> Group | Leaf:
     # An anchor must stand above its aliases.
-    if not isinstance(row, Group) or not row.mapping or _shares(row):
+    if not isinstance(row, Group) or not row.mapping or row.anchor or _shares(row):
         return row
 
     def place(entry: Entry) -> int:
@@ -116,7 +116,10 @@ def _entry(entry: Entry, indent: int) -> list[str]:
     if isinstance(value, Leaf):
         below = [" " * (indent + _STEP) + line if line else line for line in entry.below]
         first, *others = _leaf_lines(value, indent + _STEP)
-        return [(f"{head} {first}" if first else head) + beside, *others, *below]
+        lines = [f"{head} {first}" if first else head, *others]
+        # Text that goes on over lines has its comment behind the last.
+        lines[-1] += beside
+        return [*lines, *below]
     line = _brackets(value) if value.flow or not value.entries else None
     if line is not None and (len(head) + 1 + len(line) <= WIDTH or not value.entries):
         return [f"{head} {line}{beside}"]
@@ -157,12 +160,9 @@ def _brackets(group: Group) -> str | None:
 
 def _line(leaf: Leaf) -> str | None:
     """A leaf as it stands between brackets; None where its text needs lines of its own."""
-    text = _leaf_text(leaf, flow=True)
-    if "\n" not in text:
-        return text
-    if re.search(r"\n[ \t]*\n|\\[ \t]*\n", text):
+    if re.search(r"\n[ \t]*\n|\\[ \t]*\n", leaf.text):
         return None
-    return _FOLDED.sub(" ", text)
+    return _leaf_text(replace(leaf, text=_FOLDED.sub(" ", leaf.text)), flow=True)
 
 
 def _leaf_lines(leaf: Leaf, indent: int) -> list[str]:

@@ -210,6 +210,9 @@ class _Parser:
             self.gap(end)
             return Leaf(text, text, "*", anchor)
         if token.style in _BLOCK_STYLES:
+            last = text.rpartition("\n")[2]
+            if last and not last.strip(" "):
+                raise self.bad("blanks end the file behind a text", "end the file with a line feed")
             text, lines = _block_scalar(text, token.value, column)
             # Blank lines behind it that say nothing are blank lines above what comes next.
             for _ in range(lines):
