@@ -99,6 +99,7 @@ def _of_stdin(args: Namespace) -> Formatted:
 def _of_files(args: Namespace) -> tuple[list[Formatted], list[Finding]]:
     """Every file that the paths name, and what could not be read on the way. None is written."""
     from ullage.formatting.files import ENDINGS, formatted
+    from ullage.yamlnodes import collector_paused
 
     files: dict[Path, Path] = {}
     findings: list[Finding] = []
@@ -119,7 +120,8 @@ def _of_files(args: Namespace) -> tuple[list[Formatted], list[Finding]]:
             # Two paths may lead to one file, which is written once.
             files.setdefault(file.resolve(), file)
     order = _order(args)
-    return [formatted(read_bytes(file), file, order) for file in files.values()], findings
+    with collector_paused():
+        return [formatted(read_bytes(file), file, order) for file in files.values()], findings
 
 
 def _paths(args: Namespace) -> list[Path]:

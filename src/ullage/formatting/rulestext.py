@@ -77,7 +77,7 @@ def read_tokens(text: str) -> Tokens:
             if kind == "block":
                 at = _block_end(text, start)
             comment = text[start:at].rstrip() if kind == "comment" else text[start:at]
-            ends = not text[at:].partition("\n")[0].strip()
+            ends = not text[at : _line_end(text, at)].strip()
             if found and not breaks and ends and "\n" not in comment and not found[-1].beside:
                 found[-1] = replace(found[-1], beside=comment)
             else:
@@ -110,6 +110,11 @@ def comments_of(read: Tokens) -> list[str]:
     """The comments of a file, in order."""
     found = [c for t in read.tokens for c in (*t.above, t.beside)]
     return [comment for comment in (*found, *read.below) if comment]
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _block_end(text: str, start: int) -> int:

@@ -222,8 +222,10 @@ class _Parser:
 
     def real(self) -> Any:
         """The token that stands next in the text, and not only between two others."""
-        rest = self.tokens[self.at :]
-        return next((t for t in rest if t.end_mark.index > t.start_mark.index), rest[-1])
+        at, last = self.at, len(self.tokens) - 1
+        while at < last and self.tokens[at].end_mark.index <= self.tokens[at].start_mark.index:
+            at += 1
+        return self.tokens[at]
 
     def gap(self, end: int) -> None:
         """Take in what lies between ``end`` and the next token."""
