@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ullage.formatting.lines import WIDTH, collapsed, ended, trimmed
-from ullage.formatting.yamltree import Entry, Group, Leaf, Tree
+from ullage.formatting.yamltree import BLOCK_STYLES, Entry, Group, Leaf, Tree
 from ullage.yamlscalars import needs_quotes
 
 Order = Mapping[str, Mapping[str, int]]
@@ -76,8 +76,7 @@ def _mapped(group: Group, change: Callable[[Entry], Group | Leaf]) -> Group:
 
 
 def _row(row: Group | Leaf, places: Mapping[str, int]) -> Group | Leaf:
-    # An anchor must stand above its aliases.
-    if not isinstance(row, Group) or not row.mapping or row.anchor or _shares(row):
+    if not isinstance(row, Group) or not row.mapping or row.anchor or _is_bound(row):
         return row
 
     def place(entry: Entry) -> int:
@@ -86,11 +85,15 @@ def _row(row: Group | Leaf, places: Mapping[str, int]) -> Group | Leaf:
     return replace(row, entries=tuple(sorted(row.entries, key=place)))
 
 
-def _shares(node: Group | Leaf) -> bool:
-    """Whether an anchor or alias stands below a node."""
+def _is_bound(node: Group | Leaf) -> bool:
+    """Whether something below a node must stay where it is.
+
+    An anchor must stand above its aliases, and blank lines behind some texts are part of them.
+    """
     if isinstance(node, Leaf):
-        return bool(node.anchor) or node.style == "*"
-    return any(bool(e.value.anchor) or _shares(e.value) for e in node.entries)
+        keeps = node.style in BLOCK_STYLES and "+" in node.text.partition("\n")[0]
+        return keeps or bool(node.anchor) or node.style == "*"
+    return any(bool(e.value.anchor) or _is_bound(e.value) for e in node.entries)
 
 
 def _block(group: Group, indent: int) -> list[str]:
@@ -169,7 +172,7 @@ def _leaf_lines(leaf: Leaf, indent: int) -> list[str]:
     """The lines of a leaf, the first behind its sign, the others indented."""
     first, *others = _leaf_text(leaf, flow=False).split("\n")
     lead = " " * indent
-    if leaf.style in ("|", ">"):
+    if leaf.style in BLOCK_STYLES:
         # Blanks that are text stay, and so does the digit that tells them from indentation.
         head = re.sub("[1-9]", str(_STEP), first.partition("#")[0]) + "".join(
             first.partition("#")[1:]

@@ -18,8 +18,10 @@ from ullage.findings import Finding, Position, Severity
 from ullage.formatting.lines import BLANK
 from ullage.textfiles import place_at
 
+BLOCK_STYLES = ("|", ">")
+"""The signs of texts that have lines of their own."""
+
 _SCANNER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_BLOCK_STYLES = ("|", ">")
 _FLOW_STARTS = (yaml.FlowMappingStartToken, yaml.FlowSequenceStartToken)
 _INLINE = (yaml.ScalarToken, yaml.AliasToken, *_FLOW_STARTS)
 _ENDS = (yaml.StreamEndToken, yaml.DocumentEndToken)
@@ -120,7 +122,7 @@ def comments_of(text: str) -> list[str]:
         if end <= start:
             continue
         found += re.findall(r"#.*", text[at:start])
-        if isinstance(token, yaml.ScalarToken) and token.style in _BLOCK_STYLES:
+        if isinstance(token, yaml.ScalarToken) and token.style in BLOCK_STYLES:
             found += re.findall(r"#.*", text[start:end].partition("\n")[0])
         at = end
     found += re.findall(r"#.*", text[at:])
@@ -209,7 +211,7 @@ class _Parser:
         if isinstance(token, yaml.AliasToken):
             self.gap(end)
             return Leaf(text, text, "*", anchor)
-        if token.style in _BLOCK_STYLES:
+        if token.style in BLOCK_STYLES:
             last = text.rpartition("\n")[2]
             if last and not last.strip(" "):
                 raise self.bad("blanks end the file behind a text", "end the file with a line feed")
