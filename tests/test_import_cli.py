@@ -31,10 +31,10 @@ from ullage.importers.rows import (
     default_name,
     ranges,
     rows_text,
-    scalar_text,
     write_rows,
 )
 from ullage.yamlnodes import compose_document, is_absent
+from ullage.yamlscalars import scalar_text
 
 Capture = pytest.CaptureFixture[str]
 

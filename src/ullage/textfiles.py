@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, overload
 
 from ullage.findings import Finding, Position, Severity, UsageError
 from ullage.stored import AnyPath, StoredPath, parts_below
@@ -18,7 +19,17 @@ def shown_path(path: AnyPath) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
-def files_below(folder: AnyPath, endings: tuple[str, ...]) -> tuple[list[AnyPath], list[Finding]]:
+@overload
+def files_below(folder: Path, endings: tuple[str, ...]) -> tuple[list[Path], list[Finding]]: ...
+
+
+@overload
+def files_below(
+    folder: AnyPath, endings: tuple[str, ...]
+) -> tuple[list[AnyPath], list[Finding]]: ...
+
+
+def files_below(folder: AnyPath, endings: tuple[str, ...]) -> tuple[list[Any], list[Finding]]:
     """The files of these endings anywhere below a folder, in order of path.
 
     Hidden names are left out. Links are followed, each folder once, so that a loop of links ends.

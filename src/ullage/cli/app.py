@@ -13,6 +13,7 @@ from ullage import __version__
 from ullage.cli import (
     check,
     diff,
+    fmt,
     import_,
     plan,
     query,
@@ -63,11 +64,12 @@ VERBS: Mapping[str, Verb] = {
     "verify": verify,
     "replay": replay,
     "import": import_,
+    "fmt": fmt,
 }
 """The verbs by name, in the order of the help text."""
 
-WITHOUT_POLICY = frozenset({"import"})
-"""The verbs that read no policy, and take none of its flags."""
+WITHOUT_POLICY = frozenset({"import", "fmt"})
+"""The verbs that conclude nothing from a policy, and take no flag of those that do."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -76,7 +76,8 @@ class VerbParser(argparse.ArgumentParser):
             raise UsageError(f"`{self.prog}` does not take `{unknown[0]}`", self._see())
         return args
 
-    def _add_policy(self, fail_on: Mapping[str, str]) -> None:
+    def add_folders(self) -> None:
+        """Add the flags that name the folders of a policy."""
         self.add_argument(
             "--rules",
             action="append",
@@ -92,6 +93,9 @@ class VerbParser(argparse.ArgumentParser):
             metavar="DIR",
             help="a folder of facts; likewise",
         )
+
+    def _add_policy(self, fail_on: Mapping[str, str]) -> None:
+        self.add_folders()
         self.add_argument(
             "--override",
             action="store_true",

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from ullage.findings import Finding, UsageError
+from ullage.seals import sealed, unedited
 from ullage.textfiles import shown_path, write_whole
-from ullage.yamlnodes import ABSENT
+from ullage.yamlscalars import escaped, scalar_text
 
 WIDTH = 100
 """Widest line that a row may take as a whole; longer rows have a line for each column."""
 
 _MOST_SEARCHED = 1000
-
-_SEAL = re.compile(rb"# Written by `ullage import`; sha256 of the lines below: ([0-9a-f]{64})\n")
-
-_RESOLVERS = yaml.resolver.Resolver.yaml_implicit_resolvers
-_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+")
-_AS_IT_IS = re.compile(r"true|false|-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
-_OPENING = re.compile(r"[,\[\]{}#&*!|>'\"%@`]|[-?:](?:\s|\Z)")
-_INSIDE = re.compile(r":(?:\s|\Z)|\s#")
-_IN_FLOW = re.compile(r"[,\[\]{}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +56,7 @@ def rows_text(rows: Iterable[ImportedRow], head: Sequence[str]) -> str:
     comments = [line for text in head for line in _comment(text)]
     parts = ["".join(f"{line}\n" for line in comments)] if comments else []
     parts += [f"{table}:\n{''.join(texts)}" for table, texts in tables.items()]
-    return _sealed("\n".join(parts))
-
-
-def scalar_text(text: str, *, flow: bool = False) -> str:
-    """A text as a YAML scalar, in quotes where it would else be read as another, or as none."""
-    plain = (
-        text not in ABSENT
-        and text.isprintable()
-        and text == text.strip(" ")
-        and not _is_typed(text)
-        and not _OPENING.match(text)
-        and not _INSIDE.search(text)
-        and not (flow and _IN_FLOW.search(text))
-    )
-    if plain:
-        return text
-    return (
-        '"' + "".join(c if c.isprintable() and c not in '"\\' else _escaped(c) for c in text) + '"'
-    )
+    return sealed("\n".join(parts))
 
 
 def write_rows(path: Path, text: str, force: bool) -> None:
@@ -135,22 +106,14 @@ def default_name(text: str) -> str:
     return name
 
 
-def _sealed(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
-    return f"# Written by `ullage import`; sha256 of the lines below: {digest}\n{text}"
-
-
 def _unedited(data: bytes) -> bool:
-    """Whether a file is as an importer wrote it; an empty one holds nothing to lose."""
-    seal = _SEAL.match(data)
-    if seal is None:
-        return not data.strip()
-    return hashlib.sha256(data[seal.end() :]).hexdigest().encode() == seal.group(1)
+    """Whether a file may be replaced; an empty one holds nothing to lose."""
+    return unedited(data) or not data.strip()
 
 
 def _comment(text: str) -> list[str]:
     """Text as comment lines; what cannot be printed is escaped."""
-    shown = "".join(c if c.isprintable() else _escaped(c) for c in " ".join(text.split()))
+    shown = "".join(c if c.isprintable() else escaped(c) for c in " ".join(text.split()))
     return textwrap.wrap(
         shown,
         WIDTH,
@@ -174,23 +137,6 @@ def _value(value: str | tuple[str, ...], *, flow: bool) -> str:
     if isinstance(value, str):
         return scalar_text(value, flow=flow)
     return f"[{', '.join(scalar_text(v, flow=True) for v in value)}]"
-
-
-def _is_typed(text: str) -> bool:
-    """Whether YAML, as PyYAML or its version 1.2 has it, reads plain text as another value."""
-    if _AS_IT_IS.fullmatch(text):
-        return False
-    resolvers = (*_RESOLVERS.get(text[0], ()), *_RESOLVERS.get(None, ()))
-    return bool(_NUMBER.fullmatch(text)) or any(r.match(text) for _, r in resolvers)
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    code = ord(character)
-    return (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
-    )
 
 
 def _longest_run(numbers: Sequence[int]) -> range:

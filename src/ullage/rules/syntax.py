@@ -30,7 +30,7 @@ _CLINGO = re.compile(
 
 @dataclass(slots=True)
 class RuleFile:
-    """One parsed file of rules."""
+    """One file of rules; ``parsed`` says whether clingo's parser could read it."""
 
     path: str
     text: str
@@ -38,6 +38,7 @@ class RuleFile:
     docstrings: list[Docstring] = field(default_factory=list)
     header: dict[str, tuple[str, Position]] = field(default_factory=dict)
     statements: list[ast.AST] = field(default_factory=list)
+    parsed: bool = False
 
 
 def parse_label(comment: str, at: Position) -> Label | Finding:
@@ -178,6 +179,7 @@ def parse_text(name: str, text: str) -> tuple[RuleFile, list[Finding]]:
         return result, found or [
             Finding("rule-syntax", "the rules cannot be parsed", (Position(name, 1, 1),))
         ]
+    result.parsed = True
     label: Label | None = None
     for node in nodes[1:]:
         kind = node.ast_type.name
