@@ -41,7 +41,7 @@ from ullage.results import Bindings, Law, Plan, Plans, Standing, exact_text_of, 
 from ullage.rules.book import QUERY, RuleBook, from_query, load_book, query_rule
 from ullage.rules.declared import BUILTIN
 from ullage.rules.terms import Rule
-from ullage.solve import Model, solve
+from ullage.solve import Lowerings, Model, solve
 from ullage.standings import standings
 from ullage.stored import AnyPath
 from ullage.symbols import decode
@@ -69,6 +69,7 @@ class Policy:
         self._of_rules = tuple(of_rules)
         self._findings = (*of_rules, *of_facts)
         self._reload = reload
+        self._lowerings = Lowerings()
         self._model: Model | None = None
         self._standings: tuple[Standing, ...] | None = None
         self._plans: dict[tuple[str, ...], tuple[Plan, ...]] = {}
@@ -130,7 +131,10 @@ class Policy:
             override=override,
             derived=_derived(book),
         )
-        return cls(book, base, findings, amiss if base.declarations.tables else (), facts_under)
+        read = cls(book, base, findings, amiss if base.declarations.tables else (), facts_under)
+        if like is not None:
+            read._lowerings = like._lowerings
+        return read
 
     def over(self, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> Policy:
         """The same rules over other facts, given as for ``load``: rules are read once for many."""
@@ -414,7 +418,7 @@ class Policy:
         """The answer set itself, for those who count atoms. Raises PolicyError."""
         self._sound()
         if self._model is None:
-            self._model = solve(self._book.rules, self._facts)
+            self._model = solve(self._book.rules, self._facts, self._lowerings)
         return self._model
 
     def dump(self) -> str:
@@ -443,7 +447,11 @@ class Policy:
             judging = {d.law: self._book.laws[d.law] for d in declared.values() if d.law}
             model = self.model()
             with collector_paused():
-                found, findings = standings(model, judging, self._rules)
+                found, findings = (
+                    ([s for s in self._standings if s.law in judging], [])
+                    if self._standings is not None
+                    else standings(model, judging, self._rules)
+                )
                 planned, more = plans(model, declared, found, self._rules)
             if findings or more:
                 raise PolicyError([*self._findings, *findings, *more])

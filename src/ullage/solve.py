@@ -25,7 +25,7 @@ from ullage.rules.declared import BUILTIN
 from ullage.rules.delta.nodes import named
 from ullage.rules.encode import fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
-from ullage.rules.lowering import Flags, Lowered, lower
+from ullage.rules.lowering import Flags, Levels, Lowered, lower
 from ullage.rules.numbers import TooWide
 from ullage.rules.terms import Rule
 
@@ -76,8 +76,24 @@ class Model:
         return sum(1 for _ in itertools.islice(found, most))
 
 
-def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
-    """The answer set of the rules over the facts.
+class Lowerings:
+    """What the same rules were lowered to, for facts that need no other form of them."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[Levels, Flags, Lowered]] = []
+
+    def lower(self, rules: Sequence[TypedRule], levels: Levels, flags: Flags) -> Lowered:
+        """The rules lowered; those of all calls are the same. Raises TooWide."""
+        for at, with_flags, lowered in self._known:
+            if at == levels and with_flags == flags:
+                return lowered
+        lowered = lower(rules, levels, flags)
+        self._known.append((dict(levels), flags, lowered))
+        return lowered
+
+
+def solve(rules: Sequence[TypedRule], base: FactBase, lowerings: Lowerings | None = None) -> Model:
+    """The answer set of the rules over the facts. ``lowerings`` are those of the same rules.
 
     Raises PolicyError with every error of the run: an undefined or overflowing figure, an extremum
     of nothing, or whatever clingo reports.
@@ -86,9 +102,10 @@ def solve(rules: Sequence[TypedRule], base: FactBase) -> Model:
     read = reads(rules, base.declarations.tables)
     levels = fact_levels(base, read)
     flags = Flags()
+    lowerings = lowerings or Lowerings()
     while True:
         try:
-            lowered = lower(rules, levels, flags)
+            lowered = lowerings.lower(rules, levels, flags)
             facts = fact_lines(base, read, lowered.levels, lowered.shape)
         except TooWide:
             flags = replace(flags, wide=True)

@@ -121,14 +121,12 @@ def _edits(table: Table, old: Row | None, new: Row | None, arrow: str) -> Iterat
         yield "", ""
         return
     for column in table.columns.values():
-        cells = [row.cells.get(column.name) for row in (old, new)]
-        if all(cell is None or cell.line == 0 for cell in cells):
+        before, after = old.cells.get(column.name), new.cells.get(column.name)
+        if all(cell is None or cell.line == 0 for cell in (before, after)):
             # Two defaults differ by what declares them.
             continue
-        texts = [_text(cell, column) for cell in cells]
-        if [_plain(cell) for cell in cells] != [None, None] and _plain(cells[0]) != _plain(
-            cells[1]
-        ):
+        if _plain(before) != _plain(after):
+            texts = (_text(before, column), _text(after, column))
             yield column.name, f"{column.name} {f' {arrow} '.join(texts)}"
     if old.source != new.source:
         yield _SOURCE, f"source {old.source or '(none)'} {arrow} {new.source or '(none)'}"
