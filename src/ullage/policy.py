@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -271,13 +271,14 @@ class Policy:
         self._sound()
         return Policy(self._book, self._mover.suppose(changes).base, self._findings)
 
-    def diff(self, other: Policy) -> Diff:
+    def diff(self, other: Policy, laws: Collection[str] = (), subject: str | None = None) -> Diff:
         """What moves from this policy to another: standings and plans, each with what moved it.
 
-        Raises PolicyError where one of the two is invalid.
+        Of laws that are named their standings alone; ``subject`` is a subject's parts joined by
+        ``/``. Raises PolicyError where one of the two is invalid.
         """
         with collector_paused():
-            return compare(self._side(), other._side())
+            return compare(self._side(), other._side(), laws, subject)
 
     def _side(self) -> Side:
         self._sound()

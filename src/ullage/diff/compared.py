@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ullage.diff.causes import Moving, causes, same
@@ -11,13 +11,16 @@ from ullage.diff.identity import not_the_same
 from ullage.diff.mixture import Conclusions, Mixtures, Owner, Side, Told, Undecided, owners_of
 from ullage.diff.result import Diff, Reasoned, Verdict, step
 from ullage.moves import Moved, MovedPlan
-from ullage.results import Plan, Standing, value_order
+from ullage.results import Plan, Standing, subject_text, value_order
 from ullage.rules.book import RuleBook
 from ullage.rules.terms import Rule
 
 
-def compare(old: Side, new: Side) -> Diff:
-    """What moves from one policy to another, both sound. Raises PolicyError."""
+def compare(old: Side, new: Side, laws: Collection[str] = (), subject: str | None = None) -> Diff:
+    """What moves from one policy to another, both sound; of these laws and this subject alone.
+
+    Without laws it is of all of them, and of the plans. Raises PolicyError.
+    """
     pieces: list[Piece] = []
     if old.book is not new.book:
         pieces += declared_pieces(old.book, new.book)
@@ -28,7 +31,13 @@ def compare(old: Side, new: Side) -> Diff:
     pieces.sort(key=lambda p: (p.cause.kind, p.cause.place, p.cause.what))
     of_new = new.conclusions()
     of_old = old.conclusions() if pieces else of_new
-    told = [k for k in {**of_old, **of_new} if not same(of_old.get(k), of_new.get(k))]
+    asked = {("law", law) for law in laws}
+    told = [
+        (owner, about)
+        for owner, about in {**of_old, **of_new}
+        if (not asked or owner in asked) and subject in (None, subject_text(about))
+        if not same(of_old.get((owner, about)), of_new.get((owner, about)))
+    ]
     moving: dict[Told, Moving] = {}
     if told:
         owners = {owner for owner, _ in told}

@@ -8,21 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from ullage.diff.result import Commit
 from ullage.findings import UsageError
 from ullage.stored import StoredPath
 
 _MOST_LINKS = 20
 _LINK, _MODULE = "120000", "160000"
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """One commit of a history; ``date`` is the author's day, as 2026-11-30."""
-
-    name: str
-    date: str
-    author: str
-    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +95,6 @@ class Repository:
                 )
             found.append(stored)
         return found
-
-    def tree(self, commit: str, folders: Iterable[Path]) -> str:
-        """A text that is the same for two commits only where these folders are, to the byte."""
-        names = [n for n in map(self.inside, folders) if n is not None]
-        return _said(self.top, "ls-tree", "-d", commit, "--", *(n or "." for n in names)).decode(
-            "utf-8", "surrogateescape"
-        )
 
     def history(self, commit: str, folders: Iterable[Path]) -> list[Commit]:
         """The commits that touch any of these folders, the newest first, along first parents."""

@@ -89,6 +89,43 @@ class Diff:
         return bool(self.moved or self.plans)
 
 
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a history; ``date`` is the author's day, as 2026-11-30."""
+
+    name: str
+    date: str
+    author: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A standing that a commit moved.
+
+    ``among`` are later commits that may have moved it as well, for what came before them cannot be
+    read.
+    """
+
+    commit: Commit
+    reasoned: Reasoned
+    among: tuple[Commit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The standings of a subject, and the commits that moved them, the newest first.
+
+    ``invalid`` are the commits whose policy cannot be read; ``length`` is how many commits touch
+    the policy at all.
+    """
+
+    standings: tuple[Standing, ...]
+    turns: tuple[Turn, ...]
+    invalid: tuple[Commit, ...]
+    length: int
+
+
 def step(move: Moved | MovedPlan) -> int:
     """How far a standing moves, up where it gets looser; plans go neither way."""
     if isinstance(move, MovedPlan):

@@ -14,6 +14,8 @@ from ullage.stored import AnyPath
 from ullage.textfiles import files_below, read_bytes
 from ullage.yamlnodes import YAML_ENDINGS
 
+_Texts = list[tuple[str, object]]
+
 
 @dataclass(slots=True)
 class Sides:
@@ -23,6 +25,7 @@ class Sides:
     facts: Sequence[Path] | None = None
     override: bool = False
     _repository: Repository | None = field(default=None, init=False)
+    _last: tuple[_Texts, _Texts] | None = field(default=None, init=False)
 
     def pair(self, words: Sequence[str]) -> tuple[Policy, Policy]:
         """The policies that the words name: OLD and NEW, ``OLD..NEW`` or ``OLD...NEW``.
@@ -45,8 +48,18 @@ class Sides:
         return before, self._policy(folders_of[1], where[1], before if alike[0] else None)
 
     def at(self, commit: str, like: Policy | None = None) -> Policy:
-        """The policy of a commit. Raises UsageError, and PolicyError where it is invalid."""
-        return self._policy(self._folders(commit), commit, like)
+        """The policy of a commit. Raises UsageError, and PolicyError where it is invalid.
+
+        What it reads as the policy before it did, which may be given as ``like``, is not read
+        again.
+        """
+        places = self._folders(commit)
+        texts = (_texts(places[0]), _texts(places[1]))
+        known = self._last if like is not None else None
+        self._last = texts
+        if like is not None and texts == known:
+            return like
+        return self._policy(places, commit, like if known and known[0] == texts[0] else None)
 
     @property
     def repository(self) -> Repository:
@@ -137,9 +150,9 @@ def _at(finding: Finding, commit: str) -> Finding:
     return replace(finding, positions=places)
 
 
-def _texts(places: Sequence[AnyPath]) -> list[tuple[str, object]]:
+def _texts(places: Sequence[AnyPath]) -> _Texts:
     """The files that a load reads: where these are the same, so is all that is read."""
-    found: list[tuple[str, object]] = []
+    found: _Texts = []
     for place in places:
         for path in files_below(place, (".lp", *YAML_ENDINGS))[0]:
             found.append((path.as_posix(), read_bytes(path)))

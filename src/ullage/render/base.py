@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ullage.diff.result import Diff
+from ullage.diff.result import Diff, History
 from ullage.findings import Finding
 from ullage.moves import Moves
 from ullage.results import Bindings, Plans, Standing
@@ -42,6 +42,10 @@ class Renderer(Protocol):
 
     def diff(self, diff: Diff) -> str:
         """What moves between two policies, and which changes moved it."""
+        ...
+
+    def history(self, history: History) -> str:
+        """What moved the standings of a subject, commit by commit."""
         ...
 
     def findings(self, findings: Sequence[Finding]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ullage.diff.result import Cause, Diff
+from ullage.diff.result import Cause, Diff, History
 from ullage.findings import Finding
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
@@ -63,6 +63,18 @@ class ConciseRenderer:
             lines += [f"{led} {_cause(c)}" for c in reasoned.causes]
         lines += [one_line(f"other {identity(t)}") for t in diff.not_the_same]
         lines += [f"idle {_cause(c)}" for c in diff.without_effect]
+        return _lines(lines)
+
+    def history(self, history: History) -> str:
+        """The standings, and for each move ``commit date`` and the lines that ``diff`` has."""
+        lines = [_standing(s) for s in history.standings]
+        for turn in history.turns:
+            move = turn.reasoned.move
+            assert isinstance(move, Moved)
+            lines.append(f"commit {turn.commit.name} {turn.commit.date} {_moved(move)}")
+            lines += [f"or {c.name}" for c in turn.among]
+            lines += [f"by {_cause(c)}" for c in turn.reasoned.causes]
+        lines += [f"invalid {c.name}" for c in history.invalid]
         return _lines(lines)
 
     def findings(self, findings: Sequence[Finding]) -> str:

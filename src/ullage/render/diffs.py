@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ullage.diff.result import Cause, Diff, NotTheSame, Reasoned, Verdict, step
+from ullage.diff.result import (
+    Cause,
+    Commit,
+    Diff,
+    History,
+    NotTheSame,
+    Reasoned,
+    Turn,
+    Verdict,
+    step,
+)
 from ullage.findings import counted
 from ullage.moves import Moved
-from ullage.render.moves import MoveBlocks, stays
+from ullage.render.moves import MoveBlocks, Words, stays
 from ullage.render.text import one_line
 from ullage.results import plainly, value_text
 
@@ -60,9 +70,7 @@ class DiffBlocks:
         for title, group in _grouped([*diff.moved, *diff.plans]):
             lines = [title]
             for reasoned in group:
-                lines += self._moves.one(reasoned.move)
-                together = "" if reasoned.alone or len(reasoned.causes) < 2 else "together: "
-                lines += [f"      by   {together}{one_line(shown(c))}" for c in reasoned.causes]
+                lines += _reasoned(self._moves, reasoned)
             blocks.append(lines)
         if diff.not_the_same:
             blocks.append([one_line(identity(t)) for t in diff.not_the_same])
@@ -72,6 +80,60 @@ class DiffBlocks:
         if diff:
             blocks.append([stays(diff.left)])
         return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
+
+
+class HistoryBlocks:
+    """Writes histories; a writer of moves shows each, and others word a standing."""
+
+    def __init__(self, moves: MoveBlocks, said: Words) -> None:
+        self._moves = moves
+        self._said = said
+
+    def text(self, history: History) -> str:
+        """What each law says now and since when, then the moves, the newest first."""
+        since: dict[str, Turn] = {}
+        for turn in history.turns:
+            since.setdefault(_law(turn), turn)
+        lines = []
+        for standing in history.standings:
+            began = since.get(standing.law)
+            when = "since before the first commit"
+            if began is not None:
+                when = f"since {_commit(began.commit)}"
+            lines.append(f"{standing.law}  {standing.standing.value}  {when}")
+            lines += [f"  {one_line(words)}"] if (words := self._said(standing)) else []
+        blocks = [lines]
+        for turn in history.turns:
+            lines = [
+                f"{_commit(turn.commit)}",
+                f"  {one_line(turn.commit.title)}",
+                f"  {_law(turn)}",
+            ]
+            lines += _reasoned(self._moves, turn.reasoned)
+            if turn.among:
+                names = ", ".join(c.name[:12] for c in turn.among)
+                lines.append(f"      or in {names}: what came before cannot be read")
+            blocks.append(lines)
+        if history.invalid:
+            names = ", ".join(c.name[:12] for c in history.invalid)
+            blocks.append([f"no policy can be read at {names}"])
+        return "\n".join("".join(f"{line.rstrip()}\n" for line in block) for block in blocks)
+
+
+def _law(turn: Turn) -> str:
+    move = turn.reasoned.move
+    assert isinstance(move, Moved)
+    return move.law
+
+
+def _commit(commit: Commit) -> str:
+    return one_line(f"{commit.date}  {commit.name[:12]}  {commit.author}")
+
+
+def _reasoned(moves: MoveBlocks, reasoned: Reasoned) -> list[str]:
+    together = "" if reasoned.alone or len(reasoned.causes) < 2 else "together: "
+    causes = [f"      by   {together}{one_line(shown(c))}" for c in reasoned.causes]
+    return [*moves.one(reasoned.move), *causes]
 
 
 def _grouped(reasoned: Iterable[Reasoned]) -> Iterable[tuple[str, Sequence[Reasoned]]]:

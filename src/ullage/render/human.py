@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from ullage.diff.result import Diff
+from ullage.diff.result import Diff, History
 from ullage.findings import Finding, Severity
 from ullage.moves import Moves
 from ullage.render.base import View
-from ullage.render.diffs import DiffBlocks
+from ullage.render.diffs import DiffBlocks, HistoryBlocks
 from ullage.render.moves import MoveBlocks
 from ullage.render.plans import PlanBlocks
 from ullage.render.text import label, one_line
@@ -70,6 +70,10 @@ class HumanRenderer:
     def diff(self, diff: Diff) -> str:
         """Which way it goes, what moves and by what, and the changes that moved nothing."""
         return DiffBlocks(self._moves()).text(diff)
+
+    def history(self, history: History) -> str:
+        """A block a law: what it says now, and since when; then each move, the newest first."""
+        return HistoryBlocks(self._moves(), said).text(history)
 
     def _moves(self) -> MoveBlocks:
         def painted(kind: StandingClass) -> str:

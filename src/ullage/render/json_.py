@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from ullage.diff.result import Cause, Diff, NotTheSame, Reasoned, step
+from ullage.diff.result import (
+    Cause,
+    Commit,
+    Diff,
+    History,
+    NotTheSame,
+    Reasoned,
+    Turn,
+    step,
+)
 from ullage.findings import Finding, Position
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
@@ -50,6 +59,15 @@ class JsonRenderer:
             plans=(_reasoned(r) for r in diff.plans),
             without_effect=map(_cause, diff.without_effect),
             components_changed=map(_not_the_same, diff.not_the_same),
+        )
+
+    def history(self, history: History) -> str:
+        """``ullage/log/1``."""
+        return _document(
+            "log",
+            {"commits": history.length, "invalid": [_commit(c) for c in history.invalid]},
+            standings=map(standing_json, history.standings),
+            moves=map(_turn, history.turns),
         )
 
     def findings(self, findings: Sequence[Finding]) -> str:
@@ -101,7 +119,7 @@ def _verdict(standing: Standing) -> dict[str, Json]:
     }
 
 
-def _reasoned(reasoned: Reasoned) -> Json:
+def _reasoned(reasoned: Reasoned) -> dict[str, Json]:
     move = reasoned.move
     told = _moved(move) if isinstance(move, Moved) else _moved_plan(move)
     way = step(move)
@@ -110,6 +128,20 @@ def _reasoned(reasoned: Reasoned) -> Json:
         "way": "looser" if way > 0 else "stricter" if way < 0 else "neither",
         "causes": [_cause(c) for c in reasoned.causes],
         "alone": reasoned.alone,
+    }
+
+
+def _turn(turn: Turn) -> Json:
+    told = _reasoned(turn.reasoned)
+    return {"commit": _commit(turn.commit), "or": [_commit(c) for c in turn.among], **told}
+
+
+def _commit(commit: Commit) -> Json:
+    return {
+        "name": commit.name,
+        "date": commit.date,
+        "author": commit.author,
+        "title": commit.title,
     }
 
 
