@@ -19,6 +19,7 @@ from ullage.cli import (
     plan,
     query,
     replay,
+    schema,
     standings,
     verify,
     what_if,
@@ -67,10 +68,11 @@ VERBS: Mapping[str, Verb] = {
     "replay": replay,
     "import": import_,
     "fmt": fmt,
+    "schema": schema,
 }
 """The verbs by name, in the order of the help text."""
 
-WITHOUT_POLICY = frozenset({"import", "fmt"})
+WITHOUT_POLICY = frozenset({"import", "fmt", "schema"})
 """The verbs that conclude nothing from a policy, and take no flag of those that do."""
 
 
