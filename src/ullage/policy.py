@@ -106,6 +106,11 @@ class Policy:
         return Policy(self._book, base, self._of_rules, found)
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found in declarations, rules and facts as they were loaded."""
+        return self._findings
+
+    @property
     def book(self) -> RuleBook:
         """The rules, typed."""
         return self._book

@@ -20,5 +20,8 @@ class ExitCode(IntEnum):
     FINE = 0, "the run did what was asked"
     COULD_NOT_RUN = 1, "the run could not start or end: wrong usage, a missing folder, a defect"
     REFUSED = 2, "a standing is refused, and `--fail-on refused` was given"
-    INVALID = 3, "declarations, facts or rules are invalid, or a record or proof does not hold"
+    INVALID = (
+        3,
+        "declarations, facts or rules are invalid, or a record, proof or law test does not hold",
+    )
     UNESTABLISHED = 4, "a standing is unestablished, and `--fail-on unestablished` was given"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ullage.findings import Finding, errors_of
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import compare_findings, found, mismatches, not_expected
-from ullage.lawtests.report import CaseResult, Mismatch, messages, outcome_of
 from ullage.lawtests.rows import edited_rows
+from ullage.testreport import CaseResult, Mismatch, messages, outcome_of
 
 if TYPE_CHECKING:
     from ullage.policy import Policy

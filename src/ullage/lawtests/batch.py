@@ -21,7 +21,6 @@ from ullage.findings import Finding, PolicyError, errors_of
 from ullage.lawtests.alone import ended, judge_alone, with_findings
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
-from ullage.lawtests.report import CaseResult
 from ullage.lawtests.rows import edited_rows
 from ullage.plans import plans
 from ullage.policy import Policy
@@ -34,6 +33,7 @@ from ullage.rules.lowering import Flags, Levels, Lowered, lower
 from ullage.rules.numbers import TooWide
 from ullage.solve import Ground, seen
 from ullage.standings import standings
+from ullage.testreport import CaseResult
 
 MOST_TOGETHER = 2000
 """How many cases are ground at once: memory grows with them, and nothing else is gained."""

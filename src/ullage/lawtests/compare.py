@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from ullage.findings import Finding
 from ullage.lawtests.cases import Expectation, LawCase, Subject, value_cell
-from ullage.lawtests.report import Mismatch
 from ullage.results import Plan, Quantity, Standing, Term, Value, exact_text_of, value_text
 from ullage.sorts import ExactSort, ScalarError, parse_exact, parse_number
+from ullage.testreport import Mismatch
 
 Found = Mapping[tuple[str, str], Mapping[Subject, Standing | Plan]]
 """What was concluded, by "law" or "plan", its name and the subject."""
