@@ -15,12 +15,31 @@ from jsonschema import Draft202012Validator
 from samples import BINDINGS, FINDINGS, MOVES, PLANS, STANDINGS
 
 from ullage import Policy
+from ullage.findings import Position
 from ullage.moves import Moves
 from ullage.render import FORMATS, View
 from ullage.render.explanations import denial, explanation
 from ullage.results import Bindings, Plans
+from ullage.testreport import CaseResult, Mismatch, Outcome, TestReport
 
 JSON = FORMATS["json"](View())
+
+PLACE = Position("tests/laws/room.yaml", 3, 5)
+TESTS = TestReport(
+    (
+        CaseResult("tests/laws/room.yaml", PLACE, "a", "room", Outcome.PASS, duration=0.01),
+        CaseResult(
+            "tests/laws/room.yaml",
+            PLACE,
+            "b",
+            "",
+            Outcome.FAIL,
+            (Mismatch(PLACE, "train", "verdict", "fits", "refused", "differs"),),
+        ),
+        CaseResult("tests/laws/room.yaml", PLACE, "c", "room", Outcome.SKIPPED, reason="later"),
+    ),
+    left_out=2,
+)
 
 
 def schema(name: str) -> Any:
@@ -44,6 +63,8 @@ def validator(name: str) -> Draft202012Validator:
         ("what-if-1", JSON.moves(MOVES)),
         ("what-if-1", JSON.moves(Moves((), (), (), 0))),
         ("query-1", JSON.bindings(BINDINGS)),
+        ("test-1", JSON.tests(TESTS)),
+        ("test-1", JSON.tests(TestReport(()))),
         ("query-1", JSON.bindings(Bindings((), ((),)))),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
@@ -25,7 +26,7 @@ _AT_ONCE = 100
 
 def default_tests(rules: Path) -> Path:
     """The folder of law tests beside a folder of rules. Raises UsageError where there is none."""
-    beside = rules.absolute().parent
+    beside = Path(os.path.normpath(rules / ".."))
     places = (beside / "tests" / "laws", beside / "tests")
     for place in places:
         if place.is_dir():

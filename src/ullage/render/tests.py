@@ -28,7 +28,7 @@ def test_lines(report: TestReport, paint: Paint) -> Iterator[str]:
         paint(f"{n} {_PAST[o]}", _COLOURS[o]) for o, n in counts if n or o is Outcome.PASS
     )
     left = f"; {counted(report.left_out, 'case')} not run" if report.left_out else ""
-    yield f"{counted(len(report.results), 'case')}: {said}{left} ({report.seconds:.1f} s)"
+    yield f"{counted(len(report.results), 'case')}: {said}{left}"
 
 
 _PAST = {
