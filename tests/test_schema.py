@@ -16,12 +16,31 @@ from samples import BINDINGS, DIFF, FINDINGS, MOVES, PLANS, STANDINGS
 
 from ullage import Policy
 from ullage.diff.result import Diff, Verdict
+from ullage.findings import Position
 from ullage.moves import Moves
 from ullage.render import FORMATS, View
 from ullage.render.explanations import denial, explanation
 from ullage.results import Bindings, Plans
+from ullage.testreport import CaseResult, Mismatch, Outcome, TestReport
 
 JSON = FORMATS["json"](View())
+
+PLACE = Position("tests/laws/room.yaml", 3, 5)
+TESTS = TestReport(
+    (
+        CaseResult("tests/laws/room.yaml", PLACE, "a", "room", Outcome.PASS, duration=0.01),
+        CaseResult(
+            "tests/laws/room.yaml",
+            PLACE,
+            "b",
+            "",
+            Outcome.FAIL,
+            (Mismatch(PLACE, "train", "verdict", "fits", "refused", "differs"),),
+        ),
+        CaseResult("tests/laws/room.yaml", PLACE, "c", "room", Outcome.SKIPPED, reason="later"),
+    ),
+    left_out=2,
+)
 
 
 def schema(name: str) -> Any:
@@ -47,6 +66,8 @@ def validator(name: str) -> Draft202012Validator:
         ("diff-1", JSON.diff(DIFF)),
         ("diff-1", JSON.diff(Diff(Verdict.EQUAL, (), (), (), (), 7))),
         ("query-1", JSON.bindings(BINDINGS)),
+        ("test-1", JSON.tests(TESTS)),
+        ("test-1", JSON.tests(TestReport(()))),
         ("query-1", JSON.bindings(Bindings((), ((),)))),
     ],
 )

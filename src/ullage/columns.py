@@ -7,6 +7,7 @@ long to make.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -257,6 +258,12 @@ class TableReader:
         self.ranged = next((i for i, c in enumerate(table.key) if c.ranges), -1)
         self.key_cells: dict[tuple[Scalar, ...], list[Cell]] = {}
         self.hints: dict[str, str] = {}
+
+    def emptied(self) -> TableReader:
+        """A reader without rows that has learnt what this one has of the declarations."""
+        other = copy.copy(self)
+        other.rows, other.fresh, other.key_cells = {}, set(), {}
+        return other
 
     def column_hint(self, name: str) -> str:
         """A hint for a column name that is not declared."""

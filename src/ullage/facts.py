@@ -73,6 +73,7 @@ def load_facts(
     rows: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
     override: bool = False,
     derived: Mapping[str, Position] | None = None,
+    readers: Mapping[str, TableReader] | None = None,
 ) -> tuple[FactBase, list[Finding]]:
     """The rows of the folders, then those given, and what is amiss in them, in order of place.
 
@@ -81,8 +82,8 @@ def load_facts(
     to their declarations: no fact may assert them. Given values may be str, bool, int, Fraction,
     Decimal (in base units), lists of these, or None for absent.
 
-    A row with a faulty value is kept without it, for the checks that follow. Raises UsageError
-    where a folder is missing.
+    A row with a faulty value is kept without it, for the checks that follow. ``readers``, those of
+    ``table_readers``, serve many loads. Raises UsageError where a folder is missing.
     """
     for folder in folders:
         if not folder.is_dir():
@@ -90,12 +91,17 @@ def load_facts(
                 f"no folder `{shown_path(folder)}`", "name a facts folder with `--facts`"
             )
     with collector_paused():
-        loader = Loader(declarations, override, derived or {}, rows is not None)
+        loader = Loader(declarations, override, derived or {}, rows is not None, readers)
         for folder in folders:
             loader.read_folder(folder)
         if rows is not None:
             loader.read_rows(rows)
         return loader.base(), loader.sorted_findings()
+
+
+def table_readers(declarations: Declarations) -> dict[str, TableReader]:
+    """What reads the rows of each declared table."""
+    return {name: TableReader(t, declarations) for name, t in declarations.tables.items()}
 
 
 class Loader:
@@ -107,11 +113,11 @@ class Loader:
         override: bool,
         derived: Mapping[str, Position],
         may_be_empty: bool,
+        readers: Mapping[str, TableReader] | None = None,
     ) -> None:
         self.declarations = declarations
-        self.tables = {
-            name: TableReader(t, declarations) for name, t in declarations.tables.items()
-        }
+        known = table_readers(declarations) if readers is None else readers
+        self.tables = {name: reader.emptied() for name, reader in known.items()}
         self.override = override
         self.derived = derived
         self.may_be_empty = may_be_empty

@@ -138,8 +138,23 @@ class Policy:
 
     def over(self, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> Policy:
         """The same rules over other facts, given as for ``load``: rules are read once for many."""
-        base, found = load_facts(self.declarations, [], rows=rows, derived=_derived(self._book))
+        base, found = load_facts(self.declarations, [], rows=rows, derived=self.derived)
         return Policy(self._book, base, self._of_rules, found)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found in declarations, rules and facts as they were loaded."""
+        return self._findings
+
+    @property
+    def book(self) -> RuleBook:
+        """The rules, typed."""
+        return self._book
+
+    @property
+    def derived(self) -> Mapping[str, Position]:
+        """What no fact may assert, and where it is declared."""
+        return _derived(self._book)
 
     @property
     def declarations(self) -> Declarations:

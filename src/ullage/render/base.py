@@ -10,6 +10,7 @@ from ullage.diff.result import Diff, History
 from ullage.findings import Finding
 from ullage.moves import Moves
 from ullage.results import Bindings, Plans, Standing
+from ullage.testreport import TestReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,4 +55,8 @@ class Renderer(Protocol):
 
     def bindings(self, bindings: Bindings) -> str:
         """The rows of an ad-hoc query."""
+        ...
+
+    def tests(self, report: TestReport) -> str:
+        """What became of law tests, in the order given."""
         ...

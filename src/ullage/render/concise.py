@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ullage.diff.result import Cause, Diff, History
 from ullage.findings import Finding
@@ -11,6 +11,7 @@ from ullage.render.base import View
 from ullage.render.diffs import identity
 from ullage.render.text import field, label, one_line
 from ullage.results import Bindings, Plan, Plans, Standing, Value, exact_text_of
+from ullage.testreport import CaseResult, Outcome, TestReport
 
 
 class ConciseRenderer:
@@ -81,6 +82,13 @@ class ConciseRenderer:
         """``path:line:column: severity[code]: message``; no place, where none is known."""
         return _lines(_finding(f) for f in findings)
 
+    def tests(self, report: TestReport) -> str:
+        """``path:line:column: outcome: name: what differs``, a line for each thing amiss.
+
+        Cases that passed have a line where each case is to have one.
+        """
+        return _lines(line for result in report.results for line in _test(result, report))
+
     def bindings(self, bindings: Bindings) -> str:
         """``Variable=value`` for each variable, a row a line."""
         return _lines(
@@ -94,6 +102,16 @@ class ConciseRenderer:
 
 def _cause(cause: Cause) -> str:
     return one_line(f"{cause.place}: {cause.change} {cause.kind}: {cause.what}")
+
+
+def _test(result: CaseResult, report: TestReport) -> Iterator[str]:
+    head = f"{result.outcome.value}: {result.name}"
+    if result.reason:
+        yield one_line(f"{result.position}: {head}: {result.reason}")
+    elif result.outcome is Outcome.PASS and report.every_case:
+        yield one_line(f"{result.position}: {head}")
+    for mismatch in result.mismatches:
+        yield one_line(f"{mismatch.position}: {head}: {mismatch.message}")
 
 
 def _finding(finding: Finding) -> str:

@@ -13,6 +13,7 @@ from ullage.render.base import View
 from ullage.render.diffs import DiffBlocks, HistoryBlocks
 from ullage.render.moves import MoveBlocks
 from ullage.render.plans import PlanBlocks
+from ullage.render.tests import test_lines
 from ullage.render.text import label, one_line
 from ullage.results import (
     Bindings,
@@ -24,6 +25,7 @@ from ullage.results import (
     exact_text_of,
     value_text,
 )
+from ullage.testreport import TestReport
 
 _CLASS_WIDTH = max(len(c.value) for c in StandingClass)
 _WIDEST_SUBJECT = 40
@@ -53,6 +55,10 @@ class HumanRenderer:
         widest = max(len(one_line(s.subject_text)) for s in standings)
         width = min(widest, _WIDEST_SUBJECT)
         return "\n".join(self._law(name, group, width) for name, group in laws.items())
+
+    def tests(self, report: TestReport) -> str:
+        """A line for each case that did not pass, with what is amiss below it; then the counts."""
+        return "".join(f"{line}\n" for line in test_lines(report, self._paint))
 
     def plans(self, plans: Plans) -> str:
         """A block a subject, or a table of subjects; what was supposed stands before them."""

@@ -19,6 +19,7 @@ from ullage.findings import Finding, Position
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
 from ullage.results import Assumption, Bindings, Plan, Plans, Quantity, Standing, Term, Value
+from ullage.testreport import CaseResult, Outcome, TestReport
 
 Json = str | bool | int | None | Sequence["Json"] | Mapping[str, "Json"]
 """What we write: figures are strings, so that no reader rounds them."""
@@ -74,6 +75,12 @@ class JsonRenderer:
         """``ullage/findings/1``."""
         return _document("findings", {}, findings=(_finding(f) for f in findings))
 
+    def tests(self, report: TestReport) -> str:
+        """``ullage/test/1``."""
+        counts: dict[str, Json] = {o.value: len(report.of(o)) for o in Outcome}
+        head: dict[str, Json] = {"counts": counts, "not_run": report.left_out}
+        return _document("test", head, cases=map(_case, report.results))
+
     def bindings(self, bindings: Bindings) -> str:
         """``ullage/query/1``."""
         rows = (
@@ -94,6 +101,28 @@ def value_json(value: Value) -> Json:
             return [value_json(v) for v in value]
         case _:
             return value
+
+
+def _case(result: CaseResult) -> dict[str, Json]:
+    return {
+        "name": result.name,
+        "law": result.law,
+        "outcome": result.outcome.value,
+        "reason": result.reason,
+        "position": _position(result.position),
+        "mismatches": [
+            {
+                "subject": m.subject,
+                "what": m.what,
+                "expected": m.expected,
+                "found": m.found,
+                "message": m.message,
+                "position": _position(m.position),
+            }
+            for m in result.mismatches
+        ],
+        "milliseconds": round(result.duration * 1000),
+    }
 
 
 def _args(term: Term) -> Json:

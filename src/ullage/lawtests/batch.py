@@ -1,0 +1,290 @@
+"""Many cases judged by one grounding, with the results that each has alone.
+
+Whatever is amiss with a grounding is found in smaller ones, and of a case that it is found in, the
+result is that of the case judged alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from clingo.symbol import Function, Symbol
+
+from ullage import progress
+from ullage.calls import Calls
+from ullage.facts import FactBase, load_facts, table_readers
+from ullage.findings import Finding, PolicyError, errors_of
+from ullage.lawtests.alone import ended, judge_alone, with_findings
+from ullage.lawtests.cases import LawCase
+from ullage.lawtests.compare import found, mismatches
+from ullage.lawtests.rows import edited_rows
+from ullage.plans import plans
+from ullage.policy import Policy
+from ullage.rules.book import RuleBook
+from ullage.rules.cases import CASES, by_case, of_case
+from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
+from ullage.rules.encode import Reads, fact_levels, fact_lines, reads
+from ullage.rules.inference import TypedRule
+from ullage.rules.lowering import Flags, Levels, Lowered, lower
+from ullage.rules.numbers import TooWide
+from ullage.solve import Ground, seen
+from ullage.standings import standings
+from ullage.testreport import CaseResult
+
+MOST_TOGETHER = 2000
+"""How many cases are ground at once: memory grows with them, and nothing else is gained."""
+
+PARTS = 8
+"""One case of so many is ground first, and the largest, for what they show of figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The sound rows of one case."""
+
+    case: LawCase
+    facts: FactBase
+
+
+class Batch:
+    """Judges cases of one policy, many at once."""
+
+    def __init__(self, rules: Policy) -> None:
+        self._policy = rules
+        self.book: RuleBook = rules.book
+        self.rules = by_case(self.book.rules)
+        self.tables = rules.declarations.tables
+        self.read: Reads = reads(self.book.rules, self.tables)
+        self._keys = {n: tuple(c.name for c in t.key) for n, t in self.tables.items()}
+
+    def judge(self, cases: Sequence[LawCase]) -> list[CaseResult]:
+        """A result for each case, none of which is skipped, in their order."""
+        results: dict[int, CaseResult] = {}
+        bases: list[Base] = []
+        declarations, derived = self._policy.declarations, self._policy.derived
+        readers = table_readers(declarations)
+        progress.phase("reading cases")
+        for case in cases:
+            start = perf_counter()
+            rows, amiss = edited_rows(case, self._keys)
+            if amiss:
+                results[id(case)] = ended(case, (), "; ".join(amiss), perf_counter() - start)
+                continue
+            facts, findings = load_facts(
+                declarations, [], rows=rows, derived=derived, readers=readers
+            )
+            if errors := errors_of(findings):
+                results[id(case)] = with_findings(case, _told(errors), perf_counter() - start)
+            elif case.findings:
+                # What it expects is found by solving, and would spoil the grounding of others.
+                results[id(case)] = judge_alone(case, self._policy)
+            else:
+                bases.append(Base(case, facts))
+        for case, result in self._judged(bases):
+            results[id(case)] = result
+        return [results[id(case)] for case in cases]
+
+    def _judged(self, bases: Sequence[Base]) -> Iterator[tuple[LawCase, CaseResult]]:
+        """The results of cases with sound rows, in some order."""
+        start = perf_counter()
+        for grounded in self.ground(bases):
+            answers = grounded.answers(self.book)
+            share = (perf_counter() - start) / len(answers)
+            for base, answer in zip(grounded.bases, answers, strict=True):
+                yield base.case, self._concluded(base, answer, share)
+            start = perf_counter()
+
+    def _concluded(self, base: Base, answer: CaseAnswer | None, share: float) -> CaseResult:
+        start = perf_counter()
+        if answer is None:
+            return judge_alone(base.case, self._policy)
+        told, amiss = standings(answer, self.book.laws, ())
+        planned, more = plans(answer, self.book.plans, told, ())
+        if amiss or more:
+            return judge_alone(base.case, self._policy)
+        differ = mismatches(base.case, found(told, planned))
+        return ended(base.case, differ, "", share + perf_counter() - start)
+
+    def ground(
+        self, bases: Sequence[Base], more: Sequence[TypedRule] = ()
+    ) -> Iterator[Grounded | Alone]:
+        """Programs of all the cases, portion by portion.
+
+        ``more`` are rules by case beside those of the policy. Cases that something is amiss with
+        are Alone.
+        """
+        levels: Levels = {}
+        for base in bases:
+            for slot, level in fact_levels(base.facts, self.read).items():
+                levels[slot] = max(level, levels.get(slot, 0))
+        tries = _Tries([*self.rules, *more], levels)
+        left = list(reversed(_portions(bases)))
+        while left:
+            portion = left.pop()
+            if not portion:
+                continue
+            grounded = self._sound(portion, tries)
+            if grounded is not None:
+                yield grounded
+            elif len(portion) == 1:
+                yield Alone(portion)
+            else:
+                half = len(portion) // 2
+                left += [portion[half:], portion[:half]]
+
+    def _sound(self, bases: Sequence[Base], tries: _Tries) -> Grounded | None:
+        """The program of some cases, ground; None where something is amiss with one of them."""
+        before = tries.flags
+        try:
+            while True:
+                grounded, wanted = self._ground(bases, tries)
+                if wanted == tries.flags:
+                    break
+                tries.flags = wanted
+        except (PolicyError, TooWide):
+            grounded = None
+        if grounded is None or grounded.amiss():
+            # What only unsound cases show is nothing to lower all others for.
+            tries.flags = before
+            return None
+        return grounded
+
+    def _ground(self, bases: Sequence[Base], tries: _Tries) -> tuple[Grounded, Flags]:
+        """One try, and the flags that it asks for. Raises PolicyError, and TooWide."""
+        flags = tries.flags
+        try:
+            lowered = tries.lowered()
+            facts = self._facts(bases, lowered)
+        except TooWide:
+            if flags.wide:
+                raise
+            tries.flags = dataclasses.replace(flags, wide=True)
+            return self._ground(bases, tries)
+        progress.phase("grounding")
+        context = Calls(lowered, flags)
+        program = Ground()
+        program.add("facts", facts)
+        program.add("base", [line.text for line in lowered.lines])
+        program.parts([("facts", []), ("base", [])], lowered, context)
+        wanted = seen(program.control, lowered, flags, context)
+        return Grounded(bases, program, lowered, context), wanted
+
+    def _facts(self, bases: Sequence[Base], lowered: Lowered) -> list[str]:
+        """All cases' facts as text. Raises TooWide."""
+        lines = [f"{CASES}(0..{len(bases) - 1})."]
+        for number, base in enumerate(bases):
+            facts = fact_lines(base.facts, self.read, lowered.levels, lowered.shape)
+            lines += [of_case(fact, number) for fact in facts]
+        return lines
+
+
+@dataclass(slots=True)
+class _Tries:
+    """Some rules as they are lowered for one try after another; ``flags`` are those of the next."""
+
+    rules: Sequence[TypedRule]
+    levels: Levels
+    flags: Flags = field(default_factory=Flags)
+    done: dict[Flags, Lowered] = field(default_factory=dict)
+
+    def lowered(self) -> Lowered:
+        """The rules, lowered for what earlier tries showed. Raises TooWide."""
+        if self.flags not in self.done:
+            progress.phase("lowering rules")
+            self.done[self.flags] = lower(self.rules, self.levels, self.flags)
+        return self.done[self.flags]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Cases that are to be judged alone, for something is amiss with them."""
+
+    bases: Sequence[Base]
+
+    def answers(self, book: RuleBook) -> list[None]:
+        """Nothing that was concluded of each case."""
+        return [None for _ in self.bases]
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """A program of some cases, ground; they are numbered as they stand."""
+
+    bases: Sequence[Base]
+    program: Ground
+    lowered: Lowered
+    context: Calls
+
+    def amiss(self) -> list[Finding]:
+        """What is wrong with some of the cases."""
+        return self.program.amiss(self.lowered, self.context)
+
+    def answers(self, book: RuleBook) -> list[CaseAnswer]:
+        """What was concluded of each case."""
+        owners: list[LawDecl | PlanDecl] = [*book.laws.values(), *book.plans.values()]
+        names = dict(BUILTIN) | {o.collects: len(o.arguments) for o in owners}
+        found = [CaseAnswer() for _ in self.bases]
+        atoms = self.program.control.symbolic_atoms
+        for name, arity in names.items():
+            told = atoms.by_signature(name, arity + 1)
+            if name in _AS_TEXT:
+                for atom in told:
+                    assert atom.is_fact, f"{atom.symbol} was left open"
+                    case, _, rest = str(atom.symbol)[len(name) + 1 :].partition(",")
+                    found[int(case)].written[name].append(f"{name}({rest}")
+                continue
+            for atom in told:
+                assert atom.is_fact, f"{atom.symbol} was left open"
+                number, *args = atom.symbol.arguments
+                found[number.number].symbols[name].append(Function(name, args))
+        return found
+
+
+_AS_TEXT = ("value", "plan")
+"""What readers of conclusions ask for written out alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseAnswer:
+    """The conclusions of one case; it is read as a model is."""
+
+    symbols: dict[str, list[Symbol]] = field(default_factory=lambda: defaultdict(list))
+    written: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def atoms(self, name: str, arity: int) -> list[Symbol]:
+        """The atoms of a predicate, in no order."""
+        return self.symbols.get(name, [])
+
+    def texts(self, name: str, arity: int) -> list[str]:
+        """The same of one that is read as text."""
+        return self.written.get(name, [])
+
+
+def _told(errors: Iterable[Finding]) -> list[Finding]:
+    return sorted(set(errors), key=lambda f: f.sort_key)
+
+
+def _portions(bases: Sequence[Base]) -> list[list[Base]]:
+    """All cases in few portions, each of which is larger than the one before.
+
+    What a portion shows of figures is known for those after it: the first holds the largest
+    figures, and some of the cases of each file.
+    """
+    largest = sorted(bases, key=_largest, reverse=True)[: len(bases) // (2 * PARTS)]
+    first = {id(b) for b in [*largest, *bases[::PARTS]]}
+    rest = [b for b in bases if id(b) not in first]
+    found = [
+        [b for b in bases if id(b) in first],
+        rest[::4],
+        [b for i, b in enumerate(rest) if i % 4],
+    ]
+    return found
+
+
+def _largest(base: Base) -> int:
+    values = (c.value for rows in base.facts.rows.values() for r in rows for c in r.cells.values())
+    return max((v for v in values if type(v) is int), default=0)

@@ -1,0 +1,118 @@
+"""Files and folders of law tests, read, chosen from and judged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from ullage.findings import Finding, PolicyError, UsageError, errors_of
+from ullage.lawtests.batch import Batch
+from ullage.lawtests.cases import LawCase
+from ullage.lawtests.choosing import chooser
+from ullage.lawtests.reading import load_cases
+from ullage.testreport import CaseResult, Outcome, TestReport
+from ullage.textfiles import files_below, shown_path
+from ullage.yamlnodes import YAML_ENDINGS
+
+if TYPE_CHECKING:
+    from ullage.policy import Policy
+
+_AT_ONCE = 100
+"""How many cases are judged before a run that ends at a failure looks for one."""
+
+
+def default_tests(rules: Path) -> Path:
+    """The folder of law tests beside a folder of rules. Raises UsageError where there is none."""
+    beside = Path(os.path.normpath(rules / ".."))
+    places = (beside / "tests" / "laws", beside / "tests")
+    for place in places:
+        if place.is_dir():
+            return place
+    raise UsageError(
+        f"no law tests stand beside `{shown_path(rules)}`: there is no folder `tests`",
+        "name files or folders of law tests, as in `ullage test tests/laws`",
+    )
+
+
+def read_cases(paths: Sequence[Path]) -> list[LawCase]:
+    """All cases of files, and of those below folders, each file once.
+
+    Raises UsageError where a path is missing or holds none, PolicyError with what is wrong in them.
+    """
+    files: dict[Path, Path] = {}
+    findings: list[Finding] = []
+    for path in paths:
+        below = [path]
+        if path.is_dir():
+            below, found = files_below(path, YAML_ENDINGS)
+            findings += found
+        elif not path.exists():
+            raise UsageError(
+                f"no file or folder `{shown_path(path)}`", "name files or folders of law tests"
+            )
+        for file in below:
+            files.setdefault(file.resolve(), file)
+    if not files and not findings:
+        named = ", ".join(f"`{shown_path(path)}`" for path in paths)
+        raise UsageError(f"no law test stands below {named}", "law tests are `.yaml` files")
+    cases: list[LawCase] = []
+    for file in files.values():
+        loaded = load_cases(file)
+        cases += loaded.cases
+        findings += loaded.findings
+    if errors_of(findings):
+        raise PolicyError(findings)
+    return cases
+
+
+def run_tests(
+    rules: Policy,
+    cases: Sequence[LawCase],
+    *,
+    choice: str | None = None,
+    fail_fast: bool = False,
+    every_case: bool = False,
+) -> TestReport:
+    """What became of the cases that ``choice`` chooses, or of all.
+
+    With ``fail_fast`` nothing after the first that fails or errs is told. Raises UsageError where
+    nothing is left to run, PolicyError where the rules are invalid.
+    """
+    start = perf_counter()
+    if errors := errors_of(rules.findings):
+        raise PolicyError(errors)
+    chosen = list(cases)
+    if choice is not None:
+        chooses = chooser(choice)
+        chosen = [c for c in cases if chooses(f"{c.position.file}\n{c.law}\n{c.name}")]
+        if not chosen:
+            raise UsageError(
+                f"`-k {choice}` chooses none of the {len(cases)} cases",
+                "words are looked for in the file, law and name of each case",
+            )
+    if not chosen:
+        raise UsageError("no law test is left to run", "name files or folders of law tests")
+    batch = Batch(rules)
+    results: list[CaseResult] = []
+    step = _AT_ONCE if fail_fast else len(chosen)
+    for first in range(0, len(chosen), step):
+        results += _judged(batch, chosen[first : first + step])
+        failed = [i for i, r in enumerate(results) if r.outcome in (Outcome.FAIL, Outcome.ERROR)]
+        if fail_fast and failed:
+            del results[failed[0] + 1 :]
+            break
+    left_out = len(cases) - len(results)
+    return TestReport(tuple(results), left_out, perf_counter() - start, every_case)
+
+
+def _judged(batch: Batch, cases: Sequence[LawCase]) -> list[CaseResult]:
+    run = iter(batch.judge([c for c in cases if not c.skip]))
+    return [_skipped(case) if case.skip else next(run) for case in cases]
+
+
+def _skipped(case: LawCase) -> CaseResult:
+    at = case.position
+    return CaseResult(at.file, at, case.name, case.law, Outcome.SKIPPED, reason=case.skip)

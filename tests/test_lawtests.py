@@ -1,0 +1,297 @@
+"""Law tests as a verb: outcomes, choosing, formats; and many cases judged as each is alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ullage import Policy
+from ullage.cli.app import main
+from ullage.cli.exit_code import ExitCode
+from ullage.findings import UsageError
+from ullage.lawtests import LawCase, load_cases
+from ullage.lawtests.alone import judge_alone
+from ullage.lawtests.batch import Batch
+from ullage.lawtests.choosing import chooser
+from ullage.testreport import CaseResult, Outcome
+
+ROOT = Path(__file__).parent.parent
+SHIPPED = Policy.load(rules=[ROOT / "rules"], rows={})
+SHIPPED_CASES = [
+    case
+    for path in sorted((ROOT / "tests" / "laws").glob("*.yaml"))
+    for case in load_cases(path).cases
+]
+
+TABLES = """\
+tables:
+  box:
+    doc: A box.
+    key: {box: box}
+    columns:
+      size: {sort: bytes, required: true, doc: How large it is.}
+      parts: {sort: count, doc: Into how many parts it is cut.}
+      share: {sort: ratio, doc: How much of it is free.}
+"""
+
+LAW = """\
+% Purpose  the part of a box
+% Input    box/1, box/3
+% Output   part/2
+
+%*! part(Box, Bytes)
+One of the parts of a box.
+Args:
+  - Box: box
+  - Bytes: bytes
+*%
+%!trace_rule {"% has parts of % over %", Box, Size, Parts}.
+part(Box, Size / Parts) :- box(Box, size, Size), box(Box, parts, Parts).
+
+%*! cut(Box)
+Whether a box is cut.
+Args:
+  - Box: box
+Subjects: box(Box)
+Verdicts:
+  - cut [established]
+  - small [refused]
+  - uncut [unestablished]
+Reasons:
+  - too_small(Bytes: bytes)
+Obligations:
+  - parts
+Values:
+  - part: bytes
+  - free: bytes
+*%
+%!trace_rule {"% is cut", Box}.
+standing(cut, Box, cut) :- part(Box, Bytes), Bytes >= "1 KiB".
+%!trace_rule {"% is too small", Box}.
+standing(cut, Box, small) :- part(Box, Bytes), Bytes < "1 KiB".
+%!trace_rule {"% is too small", Box}.
+reason(cut, Box, too_small(Bytes)) :- part(Box, Bytes), Bytes < "1 KiB".
+%!trace_rule {"% is not cut", Box}.
+standing(cut, Box, uncut) :- box(Box), not box(Box, parts, _).
+%!trace_rule {"% is not cut", Box}.
+obligation(cut, Box, parts) :- box(Box), not box(Box, parts, _).
+%!trace_rule {"a part of % is %", Box, Bytes}.
+value(cut, Box, part, Bytes) :- part(Box, Bytes).
+%!trace_rule {"of % a part is free", Box}.
+value(cut, Box, free, Share * Size) :- box(Box, size, Size), box(Box, share, Share).
+"""
+
+TESTS = """\
+law: cut
+given:
+  box: [{box: b, size: 3 KiB, parts: 3}]
+cases:
+  - name: three parts of a box of 3 KiB are cut
+    expect:
+      - {subject: {box: b}, verdict: cut, values: {part: 1 KiB}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with rules of one law, and its tests; it is the working folder."""
+    (tmp_path / "rules" / "tables").mkdir(parents=True)
+    (tmp_path / "facts").mkdir()
+    (tmp_path / "rules" / "tables" / "box.yaml").write_text(TABLES)
+    (tmp_path / "rules" / "cut.lp").write_text(LAW)
+    (tmp_path / "tests" / "laws").mkdir(parents=True)
+    (tmp_path / "tests" / "laws" / "cut.yaml").write_text(TESTS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def add(case: str) -> None:
+    """Add a case to the tests of the working folder."""
+    with Path("tests/laws/cut.yaml").open("a") as file:
+        file.write(case)
+
+
+WRONG = """\
+  - name: wrong thrice
+    set: {box/b/parts: "4"}
+    expect:
+      - subject: {box: b}
+        verdict: cut
+        reasons: []
+        values: {part: 1 KiB, free: null}
+"""
+
+
+def test_all_cases_pass(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test"]) == ExitCode.FINE
+    out = capsys.readouterr().out
+    assert out == "1 case: 1 passed\n"
+
+
+def test_each_cell_that_differs_is_told_at_its_place(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(WRONG)
+    assert main(["test", "--format", "concise"]) == ExitCode.INVALID
+    place = "tests/laws/cut.yaml"
+    assert capsys.readouterr().out.replace(str(project) + "/", "").splitlines() == [
+        f"{place}:12:18: fail: wrong thrice: cut of b: verdict: expected `cut`, found `small`",
+        f"{place}:13:18: fail: wrong thrice: cut of b: reasons: not expected `too_small(768 B)`",
+        f"{place}:14:24: fail: wrong thrice: cut of b: value `part`: expected 1 KiB, "
+        "found 768 bytes",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("  - {name: a, remove: [box/c], findings: [no-facts]}\n", "no given row is `box/c`"),
+        ('  - {name: a, set: {box/b/parts: "-1"}, absent: [{subject: {box: c}}]}\n', "error["),
+        (
+            '  - {name: a, set: {box/b/parts: "0"}, absent: [{subject: {box: c}}]}\n',
+            "error[division-by-zero]",
+        ),
+    ],
+)
+def test_a_case_that_cannot_be_judged_errs(
+    project: Path, capsys: pytest.CaptureFixture[str], case: str, said: str
+) -> None:
+    add(case)
+    assert main(["test", "--format", "json"]) == ExitCode.INVALID
+    document = json.loads(capsys.readouterr().out)
+    assert document["counts"] == {"pass": 1, "fail": 0, "error": 1, "skipped": 0}
+    assert said in document["cases"][1]["reason"]
+
+
+def test_a_skip_tells_its_reason(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add("  - {name: later, skip: waits for a figure}\n")
+    assert main(["test"]) == ExitCode.FINE
+    out = capsys.readouterr().out
+    assert "waits for a figure" in out
+    assert "1 passed, 1 skipped" in out
+
+
+@pytest.mark.parametrize("reason", ["", "true", "''"])
+def test_a_skip_without_a_reason_is_a_finding(
+    project: Path, capsys: pytest.CaptureFixture[str], reason: str
+) -> None:
+    add(f"  - name: later\n    skip: {reason}\n    absent: [{{subject: {{box: c}}}}]\n")
+    assert main(["test"]) == ExitCode.INVALID
+    assert "bad-law-test" in capsys.readouterr().err
+
+
+def test_fail_fast_tells_nothing_after_the_first(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(WRONG + "  - {name: after, absent: [{subject: {box: c}}]}\n")
+    assert main(["test", "--fail-fast", "--format", "json"]) == ExitCode.INVALID
+    document = json.loads(capsys.readouterr().out)
+    assert [c["outcome"] for c in document["cases"]] == ["pass", "fail"]
+    assert document["not_run"] == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["test", "nowhere"],
+        ["test", "-k", "nonsuch"],
+        ["test", "-k", "and"],
+        ["test", "facts"],
+        ["test", "--facts", "facts"],
+        ["test", ""],
+    ],
+)
+def test_an_empty_run_is_no_pass(
+    project: Path, capsys: pytest.CaptureFixture[str], words: Sequence[str]
+) -> None:
+    assert main(words) == ExitCode.COULD_NOT_RUN
+    assert capsys.readouterr().err.startswith("ullage: error: ")
+
+
+def test_tests_are_looked_for_beside_the_rules(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "elsewhere").mkdir()
+    monkeypatch.chdir(project / "elsewhere")
+    assert main(["test", "--rules", "../rules"]) == ExitCode.FINE
+    (project / "tests" / "laws" / "cut.yaml").rename(project / "tests" / "cut.yaml")
+    (project / "tests" / "laws").rmdir()
+    assert main(["test", "--rules", "../rules"]) == ExitCode.FINE
+    (project / "tests" / "cut.yaml").unlink()
+    (project / "tests").rmdir()
+    assert main(["test", "--rules", "../rules"]) == ExitCode.COULD_NOT_RUN
+    assert "tests" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("expression", "chosen"),
+    [
+        ("floor", ["The Floor", "floor and spare"]),
+        ("floor and not spare", ["The Floor"]),
+        ("not floor or SPARE", ["floor and spare", "roof"]),
+        ("not (floor or roof)", []),
+        ("floor and (spare or roof)", ["floor and spare"]),
+    ],
+)
+def test_words_choose(expression: str, chosen: list[str]) -> None:
+    names = ["The Floor", "floor and spare", "roof"]
+    assert [n for n in names if chooser(expression)(n)] == chosen
+
+
+@pytest.mark.parametrize("expression", ["", "and", "a b", "a and", "(a", "a)", "not", "((" * 99])
+def test_no_expression(expression: str) -> None:
+    with pytest.raises(UsageError):
+        chooser(expression)
+
+
+# -- many at once, and each alone
+
+
+def untimed(results: Sequence[CaseResult]) -> list[CaseResult]:
+    """Results without what differs from run to run."""
+    return [dataclasses.replace(r, duration=0.0) for r in results]
+
+
+def test_shipped_cases_end_alike_together_and_alone() -> None:
+    """A few, and with them some that fail: what they expect is that of their neighbour."""
+    sample = SHIPPED_CASES[5::60]
+    crossed = [
+        dataclasses.replace(a, expect=b.expect, absent=b.absent, findings=b.findings)
+        for a, b in zip(sample, SHIPPED_CASES[6::60], strict=False)
+    ]
+    cases = [*sample, *crossed]
+    together = Batch(SHIPPED).judge(cases)
+    assert untimed(together) == untimed([judge_alone(c, SHIPPED) for c in cases])
+    assert {r.outcome for r in together} >= {Outcome.PASS, Outcome.FAIL}
+
+
+SIZES = ["0 B", "1 B", "1000 B", "3 KiB", "7 GiB", "999999999 GB", "8 EiB"]
+ROWS = st.fixed_dictionaries(
+    {"box": st.sampled_from(["b", "c"]), "size": st.sampled_from(SIZES)},
+    optional={
+        "parts": st.sampled_from(["0", "1", "3", "7", "-1", "many"]),
+        "share": st.sampled_from(["0", "20%", "1/3", "0.000000001", "2"]),
+    },
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.lists(ROWS, max_size=2), min_size=2, max_size=8))
+def test_generated_cases_end_alike_together_and_alone(
+    project: Path, drawn: list[list[dict[str, str]]]
+) -> None:
+    """Divisions by zero, figures out of range, duplicates and faulty values among sound ones."""
+    policy = Policy.load(rules=["rules"], rows={})
+    (model,) = load_cases(Path("tests/laws/cut.yaml")).cases
+    cases = [
+        LawCase(f"{n}", model.position, {"box": tuple(rows)}, expect=model.expect)
+        for n, rows in enumerate(drawn)
+    ]
+    together = Batch(policy).judge(cases)
+    assert untimed(together) == untimed([judge_alone(c, policy) for c in cases])
