@@ -22,6 +22,7 @@ from ullage.lawtests.alone import ended, judge_alone, with_findings
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
 from ullage.lawtests.rows import edited_rows
+from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
 from ullage.policy import Policy
 from ullage.rules.book import RuleBook
@@ -34,9 +35,6 @@ from ullage.rules.numbers import TooWide
 from ullage.solve import Ground, seen
 from ullage.standings import standings
 from ullage.testreport import CaseResult
-
-MOST_TOGETHER = 2000
-"""How many cases are ground at once: memory grows with them, and nothing else is gained."""
 
 PARTS = 8
 """One case of so many is ground first, and the largest, for what they show of figures."""
@@ -57,6 +55,10 @@ class Batch:
         self._policy = rules
         self.book: RuleBook = rules.book
         self.rules = by_case(self.book.rules)
+        self._owners: list[LawDecl | PlanDecl] = [
+            *self.book.laws.values(),
+            *self.book.plans.values(),
+        ]
         self.tables = rules.declarations.tables
         self.read: Reads = reads(self.book.rules, self.tables)
         self._keys = {n: tuple(c.name for c in t.key) for n, t in self.tables.items()}
@@ -92,7 +94,7 @@ class Batch:
         """The results of cases with sound rows, in some order."""
         start = perf_counter()
         for grounded in self.ground(bases):
-            answers = grounded.answers(self.book)
+            answers = grounded.answers(self._owners)
             share = (perf_counter() - start) / len(answers)
             for base, answer in zip(grounded.bases, answers, strict=True):
                 yield base.case, self._concluded(base, answer, share)
@@ -102,11 +104,14 @@ class Batch:
         start = perf_counter()
         if answer is None:
             return judge_alone(base.case, self._policy)
-        told, amiss = standings(answer, self.book.laws, ())
-        planned, more = plans(answer, self.book.plans, told, ())
-        if amiss or more:
-            return judge_alone(base.case, self._policy)
-        differ = mismatches(base.case, found(told, planned))
+        names = asked(base.case)
+        laws = {name: law for name, law in self.book.laws.items() if name in names}
+        declared = {name: plan for name, plan in self.book.plans.items() if name in names}
+        stand, amiss = standings(answer, laws, ())
+        planned, more = plans(answer, declared, (), ())
+        assert not amiss, "the solver finds what is amiss first"
+        assert not more, "the solver finds what is amiss first"
+        differ = mismatches(base.case, found(stand, planned))
         return ended(base.case, differ, "", share + perf_counter() - start)
 
     def ground(
@@ -205,7 +210,7 @@ class Alone:
 
     bases: Sequence[Base]
 
-    def answers(self, book: RuleBook) -> list[None]:
+    def answers(self, owners: Sequence[LawDecl | PlanDecl]) -> list[None]:
         """Nothing that was concluded of each case."""
         return [None for _ in self.bases]
 
@@ -223,25 +228,28 @@ class Grounded:
         """What is wrong with some of the cases."""
         return self.program.amiss(self.lowered, self.context)
 
-    def answers(self, book: RuleBook) -> list[CaseAnswer]:
-        """What was concluded of each case."""
-        owners: list[LawDecl | PlanDecl] = [*book.laws.values(), *book.plans.values()]
+    def answers(self, owners: Sequence[LawDecl | PlanDecl]) -> list[CaseAnswer | None]:
+        """What was concluded of each case that it asks of; None where something is amiss."""
         names = dict(BUILTIN) | {o.collects: len(o.arguments) for o in owners}
         found = [CaseAnswer() for _ in self.bases]
-        atoms = self.program.control.symbolic_atoms
+        control = self.program.control
+        # Ground once the cases are known to be sound, and not in every try.
+        lines = [*ask_lines(b.case for b in self.bases), *telling_lines(owners)]
+        control.add("telling", [], "\n".join(lines))
+        control.ground([("telling", [])])
+        atoms = control.symbolic_atoms
         for name, arity in names.items():
-            told = atoms.by_signature(name, arity + 1)
-            if name in _AS_TEXT:
-                for atom in told:
-                    assert atom.is_fact, f"{atom.symbol} was left open"
-                    case, _, rest = str(atom.symbol)[len(name) + 1 :].partition(",")
-                    found[int(case)].written[name].append(f"{name}({rest}")
-                continue
-            for atom in told:
+            written = name in _AS_TEXT
+            for atom in atoms.by_signature(told(name), arity + 1):
                 assert atom.is_fact, f"{atom.symbol} was left open"
-                number, *args = atom.symbol.arguments
-                found[number.number].symbols[name].append(Function(name, args))
-        return found
+                if written:
+                    case, _, rest = str(atom.symbol)[len(told(name)) + 1 :].partition(",")
+                    found[int(case)].written[name].append(f"{name}({rest}")
+                else:
+                    number, *args = atom.symbol.arguments
+                    found[number.number].symbols[name].append(Function(name, args))
+        amiss = {a.symbol.arguments[0].number for a in atoms.by_signature(AMISS, 1)}
+        return [None if number in amiss else answer for number, answer in enumerate(found)]
 
 
 _AS_TEXT = ("value", "plan")
