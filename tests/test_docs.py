@@ -25,7 +25,10 @@ UNSHOWN = {
 }
 """Codes that no files can show, and why."""
 
-NO_CODES = {"fail-on", "ullage-progress", "utf-8-sig", "what-if", "why-not"}
+NO_CODES = {
+    *("cat-file", "ls-tree", "merge-base", "rev-parse"),
+    *("fail-on", "ullage-progress", "utf-8-sig", "what-if", "why-not"),
+}
 """Words of the shape of a code that are none."""
 
 FILLED = {

@@ -29,7 +29,7 @@ from ullage.rules.syntax import parse_text
 
 ROOT = Path(__file__).parent.parent
 LAWS = {p.name: p.read_text(encoding="utf-8") for p in sorted((ROOT / "rules").glob("*.lp"))}
-PATIENCE = 10
+PATIENCE = 30
 """Seconds after which a check counts as hanging."""
 
 FUZZ = settings(

@@ -60,15 +60,15 @@ class _Search:
         self.mixtures = mixtures
         self.moved = moved
         self.every = range(len(pieces))
-        # One piece is all that differs, so it needs no trial.
         self.reach: list[set[Owner]] = [mixtures.reach(p) for p in pieces]
         self.singles: dict[int, Conclusions | None] = {}
 
     def found(self) -> dict[Told, Moving]:
         """The causes of every conclusion that moved."""
         found = {}
-        for number in self.every:
-            if len(self.every) > 1 and any(o in self.reach[number] for o, _ in self.moved):
+        # A lone piece is all that differs, and needs no trial.
+        for number in self.every if len(self.every) > 1 else ():
+            if any(owner in self.reach[number] for owner, _ in self.moved):
                 progress.phase(f"undoing change {number + 1} of {len(self.every)}")
                 self.singles[number] = self.mixtures.without({number})
         for told, old in self.moved.items():
@@ -94,21 +94,29 @@ class _Search:
         """Pieces that give back the old conclusion together, none of which can be kept."""
         new = self.mixtures.of_new.get(told)
         felt = [n for n in near if self._felt(n, told, new)]
-        chosen = next(
-            (c for c in (felt, list(near)) if c and self._undoes(c, told, old)), [*self.every]
-        )
-        at, size = 0, max(len(chosen) // 2, 1)
-        while chosen:
-            rest = chosen[:at] + chosen[at + size :]
+        tries: list[list[int]] = [felt, [*near]]
+        chosen = next((c for c in tries if c and self._undoes(c, told, old)), [*self.every])
+        size = max(len(chosen) // 2, 1)
+        while True:
+            left = self._without_some(chosen, size, told, old)
+            # What had to stay beside a piece may go once that is gone, so the last pass drops none.
+            if size == 1 and len(left) == len(chosen):
+                return left
+            chosen, size = left, max(size // 2, 1)
+
+    def _without_some(
+        self, chosen: Sequence[int], size: int, told: Told, old: Conclusion
+    ) -> list[int]:
+        """The chosen pieces without each run of a size that is not needed, one after the other."""
+        left = [*chosen]
+        at = 0
+        while at < len(left):
+            rest = left[:at] + left[at + size :]
             if rest and self._undoes(rest, told, old):
-                chosen = rest
+                left = rest
             else:
                 at += size
-            if at >= len(chosen):
-                if size == 1:
-                    break
-                at, size = 0, size // 2
-        return chosen
+        return left
 
     def _felt(self, number: int, told: Told, new: Conclusion) -> bool:
         """Whether something else is concluded without a piece, or nothing sound."""
