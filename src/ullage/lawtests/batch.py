@@ -30,9 +30,11 @@ from ullage.rules.cases import CASES, by_case, of_case
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
 from ullage.rules.encode import Reads, fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
-from ullage.rules.lowering import Flags, Levels, Lowered, lower
-from ullage.rules.numbers import TooWide
+from ullage.rules.lowering import Flags, Levels, Lowered, lower, settled
+from ullage.rules.numbers import FRACTION, TooWide
+from ullage.rules.terms import uses
 from ullage.solve import Ground, seen
+from ullage.sorts import ExactSort
 from ullage.standings import standings
 from ullage.testreport import CaseResult
 
@@ -149,7 +151,7 @@ class Batch:
                 grounded, wanted = self._ground(bases, tries)
                 if wanted == tries.flags:
                     break
-                tries.flags = wanted
+                tries.flags = tries.foreseen(wanted)
         except (PolicyError, TooWide):
             grounded = None
         if grounded is None or grounded.amiss():
@@ -202,6 +204,37 @@ class _Tries:
             progress.phase("lowering rules")
             self.done[self.flags] = lower(self.rules, self.levels, self.flags)
         return self.done[self.flags]
+
+    def foreseen(self, wanted: Flags) -> Flags:
+        """What a try asks for, and the fractions that will come of those that it showed.
+
+        What reads a fraction mostly gives one; where it does not, it is written as one all the
+        same. Each that is foreseen saves a try. Raises TooWide.
+        """
+        if wanted.fractions == self.flags.fractions:
+            return wanted
+        sites, before = self.lowered().sites, self.lowered().levels
+        while True:
+            now = settled(self.rules, self.levels, wanted)
+            raised = {s for s, n in now.items() if n == FRACTION and before.get(s) != FRACTION}
+            inside = {slot[:length] for slot in raised for length in range(1, len(slot) + 1)}
+            reading = {
+                typed.rule.position
+                for typed in self.rules
+                if any(
+                    place.slot in inside
+                    for use in uses(typed.rule.body)
+                    for place in typed.places[id(use.atom)]
+                )
+            }
+            more = {
+                number
+                for number, site in sites.items()
+                if isinstance(site.sort, ExactSort) and site.rule.position in reading
+            }
+            if more <= wanted.fractions:
+                return wanted
+            wanted = dataclasses.replace(wanted, fractions=wanted.fractions | more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,20 +310,14 @@ def _told(errors: Iterable[Finding]) -> list[Finding]:
 
 
 def _portions(bases: Sequence[Base]) -> list[list[Base]]:
-    """All cases in few portions, each of which is larger than the one before.
+    """All cases in two portions: what the first shows of figures is known for the second.
 
-    What a portion shows of figures is known for those after it: the first holds the largest
-    figures, and some of the cases of each file.
+    It holds the largest figures, and some of the cases of each file.
     """
     largest = sorted(bases, key=_largest, reverse=True)[: len(bases) // (2 * PARTS)]
     first = {id(b) for b in [*largest, *bases[::PARTS]]}
     rest = [b for b in bases if id(b) not in first]
-    found = [
-        [b for b in bases if id(b) in first],
-        rest[::4],
-        [b for i, b in enumerate(rest) if i % 4],
-    ]
-    return found
+    return [[b for b in bases if id(b) in first], rest]
 
 
 def _largest(base: Base) -> int:
