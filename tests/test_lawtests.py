@@ -295,3 +295,121 @@ def test_generated_cases_end_alike_together_and_alone(
     ]
     together = Batch(policy).judge(cases)
     assert untimed(together) == untimed([judge_alone(c, policy) for c in cases])
+
+
+# -- coverage
+
+
+def uncovered(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, int, str]]:
+    """What of the working folder's rules its tests have not shown: what, in which line, and why."""
+    capsys.readouterr()
+    assert main(["test", "--coverage", "--format", "json"]) == ExitCode.FINE
+    found = json.loads(capsys.readouterr().out)["coverage"]["uncovered"]
+    return [(u["what"], u["position"]["line"], u["reason"]) for u in found]
+
+
+def line(text: str) -> int:
+    """The line of the law that begins so."""
+    return 1 + next(i for i, one in enumerate(LAW.splitlines()) if one.startswith(text))
+
+
+def test_coverage_tells_what_no_case_has_shown(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One case: a box with parts, that are large enough, and without a share."""
+    small = line("standing(cut, Box, small)")
+    reason = line("reason(cut, Box, too_small")
+    uncut = line("standing(cut, Box, uncut)")
+    obligation = line("obligation(cut, Box, parts)")
+    free = line("value(cut, Box, free")
+    never = "in a body that is never true"
+    assert uncovered(capsys) == [
+        # Its comparison is true, and nothing else was in the way of a part that is too small.
+        ("condition", line("standing(cut, Box, cut)"), "never alone in the way"),
+        ("rule", small, "body never true"),
+        ("condition", small, never),
+        ("condition", small, never),
+        ("rule", reason, "body never true"),
+        ("condition", reason, never),
+        ("condition", reason, never),
+        ("rule", uncut, "body never true"),
+        ("condition", uncut, never),
+        ("condition", uncut, never),
+        ("rule", obligation, "body never true"),
+        ("condition", obligation, never),
+        ("condition", obligation, never),
+        ("rule", free, "never ground"),
+        ("condition", free, never),
+        ("condition", free, never),
+    ]
+    add(
+        '  - {name: small, set: {box/b/parts: "4"},\n'
+        "     expect: [{subject: {box: b}, verdict: small}]}\n"
+    )
+    told = uncovered(capsys)
+    assert {at for _, at, _ in told} == {uncut, obligation, free}
+    add(
+        "  - {name: uncut, set: {box/b/parts: null}, expect: [{subject: {box: b}}]}\n"
+        "  - {name: free, set: {box/b/share: 20%}, expect: [{subject: {box: b}}]}\n"
+    )
+    assert uncovered(capsys) == []
+
+
+def test_a_negation_that_holds_wherever_it_is_asked_is_not_tested(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("tests/laws/cut.yaml").write_text(
+        "law: cut\ncases:\n  - name: uncut\n    given: {box: [{box: b, size: 1 B}]}\n"
+        "    expect: [{subject: {box: b}, verdict: uncut}]\n"
+    )
+    asked = (line("standing(cut, Box, uncut)"), line("obligation(cut, Box, parts)"))
+    told = [t for t in uncovered(capsys) if t[1] in asked]
+    assert told == [("condition", at, "negation never tested") for at in asked]
+
+
+def test_errors_of_arithmetic_in_probes_alone_are_no_failures(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rule keeps zero out by a condition, without which the probe divides by it."""
+    law = LAW.replace(
+        "part(Box, Size / Parts) :- box(Box, size, Size), box(Box, parts, Parts).",
+        "part(Box, Bytes) :- box(Box, size, Size), box(Box, parts, Parts), Parts > 0, "
+        "Bytes = Size / Parts.",
+    ).replace("not box(Box, parts, _)", "not part(Box, _)")
+    Path("rules/cut.lp").write_text(law)
+    add(
+        '  - name: none\n    set: {box/b/parts: "0"}\n'
+        "    expect: [{subject: {box: b}, verdict: uncut}]\n"
+    )
+    assert ("condition", line("part(Box"), "never alone in the way") in uncovered(capsys)
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "code", "said"),
+    [
+        (["0"], ExitCode.FINE, []),
+        (["rules=28"], ExitCode.FINE, []),
+        (["rules=37.5"], ExitCode.FINE, []),
+        (["rules=37.6"], ExitCode.INVALID, ["rules"]),
+        (["100"], ExitCode.INVALID, ["rules", "conditions"]),
+        (["conditions=100", "rules=1"], ExitCode.INVALID, ["conditions"]),
+    ],
+)
+def test_thresholds(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    thresholds: list[str],
+    code: ExitCode,
+    said: list[str],
+) -> None:
+    """Of eight rules three are shown: the part, the verdict and the value of it."""
+    words = [word for t in thresholds for word in ("--threshold", t)]
+    assert main(["test", "--coverage", *words]) == code
+    err = capsys.readouterr().err
+    assert [part for part in ("rules", "conditions") if f"of {part} are covered" in err] == said
+
+
+@pytest.mark.parametrize("word", ["101", "x", "rule=3", "rules=", "=5", "-1", "1e2", ""])
+def test_no_threshold(project: Path, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "--coverage", f"--threshold={word}"]) == ExitCode.COULD_NOT_RUN
+    assert main(["test", "--threshold", "5"]) == ExitCode.COULD_NOT_RUN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 
 from ullage.findings import Position
 
@@ -51,11 +52,46 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Uncovered:
+    """A rule or condition (``what``) that no case has shown, and why."""
+
+    what: str
+    position: Position
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileCoverage:
+    """How many rules and conditions a file of rules has, and how many of them are covered."""
+
+    file: str
+    rules: int
+    rules_covered: int
+    conditions: int
+    conditions_covered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What of the rules the cases have shown, by file, and what they have not."""
+
+    files: tuple[FileCoverage, ...]
+    uncovered: tuple[Uncovered, ...]
+
+    def percent(self, what: str) -> Fraction:
+        """How many of a hundred ``rules`` or ``conditions`` are covered."""
+        whole = sum(getattr(f, what) for f in self.files)
+        covered = sum(getattr(f, f"{what}_covered") for f in self.files)
+        return Fraction(100 * covered, whole) if whole else Fraction(100)
+
+
+@dataclass(frozen=True, slots=True)
 class TestReport:
     """The results of a run, in the order of files and cases.
 
     ``left_out`` counts the cases that were not run: those that a choice passed over, and those
     after the first that failed, where the run was to end there. ``seconds`` is the whole run.
+    ``coverage`` is there where it was asked for.
     """
 
     __test__ = False
@@ -64,6 +100,7 @@ class TestReport:
     left_out: int = 0
     seconds: float = 0.0
     every_case: bool = False
+    coverage: Coverage | None = None
 
     def of(self, *outcomes: Outcome) -> list[CaseResult]:
         """The results that ended so."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 
 from ullage import progress
 from ullage.cli.exit_code import ExitCode
-from ullage.cli.output import renderer, write
+from ullage.cli.output import renderer, say, write
 from ullage.cli.parser import Once, VerbParser
 from ullage.findings import UsageError
+from ullage.render.tests import percent_text
+from ullage.testreport import TestReport
+
+PARTS = ("rules", "conditions")
+"""What coverage counts."""
 
 SUMMARY = "runs the law tests: rows that are given, and what is expected of them"
 
@@ -35,6 +43,31 @@ def arguments(parser: VerbParser) -> None:
     parser.add_argument(
         "--fail-fast", action="store_true", help="end at the first case that fails or errs"
     )
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="tell which rules and conditions no case has shown",
+    )
+    parser.add_argument(
+        "--threshold",
+        action="append",
+        type=_threshold,
+        default=[],
+        metavar="[rules=|conditions=]PERCENT",
+        help="with --coverage, exit with 3 where less of them is covered; repeatable",
+    )
+
+
+def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
+    """What is to be covered, and how much of it. Raises UsageError."""
+    name, equals, figure = word.rpartition("=")
+    match = re.fullmatch(r"[0-9]{1,3}(?:\.[0-9]{1,6})?", figure)
+    if (equals and name not in PARTS) or match is None or Fraction(figure) > 100:
+        raise UsageError(
+            f"`--threshold` does not take `{word}`",
+            "it takes a number up to 100 for both, or `rules=100`, or `conditions=95`",
+        )
+    return (name,) if equals else PARTS, Fraction(figure)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -46,6 +79,8 @@ def run(args: Namespace) -> ExitCode:
             )
     if "" in args.paths:
         raise UsageError("a path is empty", "write `.` for the working folder")
+    if args.threshold and not args.coverage:
+        raise UsageError("`--threshold` stands without `--coverage`", "give both")
     with progress.shown(sys.stderr):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
         from ullage.folders import folders
@@ -63,6 +98,25 @@ def run(args: Namespace) -> ExitCode:
                 choice=args.choice,
                 fail_fast=args.fail_fast,
                 every_case=args.every_case,
+                covered=args.coverage,
             )
     write(renderer(args.format, sys.stdout).tests(report))
-    return ExitCode.FINE if report.sound else ExitCode.INVALID
+    missed = _missed(report, args.threshold)
+    for line in missed:
+        say(line)
+    return ExitCode.FINE if report.sound and not missed else ExitCode.INVALID
+
+
+def _missed(
+    report: TestReport, thresholds: Iterable[tuple[tuple[str, ...], Fraction]]
+) -> list[str]:
+    """Which thresholds the coverage misses, a line each."""
+    if report.coverage is None:
+        return []
+    return [
+        f"{percent_text(found)} of {part} are covered, "
+        f"and `--threshold` asks for {percent_text(least)}"
+        for parts, least in thresholds
+        for part in parts
+        if (found := report.coverage.percent(part)) < least
+    ]

@@ -21,6 +21,7 @@ from ullage.findings import Finding, PolicyError, errors_of
 from ullage.lawtests.alone import ended, judge_alone, with_findings
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
+from ullage.lawtests.probes import PROBE, Probes
 from ullage.lawtests.rows import edited_rows
 from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
@@ -30,9 +31,11 @@ from ullage.rules.cases import CASES, by_case, of_case
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
 from ullage.rules.encode import Reads, fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
-from ullage.rules.lowering import Flags, Levels, Lowered, lower
-from ullage.rules.numbers import TooWide
+from ullage.rules.lowering import Flags, Levels, Lowered, lower, settled
+from ullage.rules.numbers import FRACTION, TooWide
+from ullage.rules.terms import Rule, uses
 from ullage.solve import Ground, seen
+from ullage.sorts import ExactSort
 from ullage.standings import standings
 from ullage.testreport import CaseResult
 
@@ -51,7 +54,10 @@ class Base:
 class Batch:
     """Judges cases of one policy, many at once."""
 
-    def __init__(self, rules: Policy) -> None:
+    def __init__(self, rules: Policy, probes: Probes | None = None) -> None:
+        """For the rules of a policy; what its ``probes`` see is kept in ``seen``."""
+        self.seen: set[str] = set()
+        self._probes = by_case(probes.rules) if probes is not None else []
         self._policy = rules
         self.book: RuleBook = rules.book
         self.rules = by_case(self.book.rules)
@@ -95,6 +101,7 @@ class Batch:
         start = perf_counter()
         for grounded in self.ground(bases):
             answers = grounded.answers(self._owners)
+            self.seen |= grounded.seen()
             share = (perf_counter() - start) / len(answers)
             for base, answer in zip(grounded.bases, answers, strict=True):
                 yield base.case, self._concluded(base, answer, share)
@@ -114,19 +121,13 @@ class Batch:
         differ = mismatches(base.case, found(stand, planned))
         return ended(base.case, differ, "", share + perf_counter() - start)
 
-    def ground(
-        self, bases: Sequence[Base], more: Sequence[TypedRule] = ()
-    ) -> Iterator[Grounded | Alone]:
-        """Programs of all the cases, portion by portion.
-
-        ``more`` are rules by case beside those of the policy. Cases that something is amiss with
-        are Alone.
-        """
+    def ground(self, bases: Sequence[Base]) -> Iterator[Grounded | Alone]:
+        """Programs of all the cases, portion by portion; those that are amiss are Alone."""
         levels: Levels = {}
         for base in bases:
             for slot, level in fact_levels(base.facts, self.read).items():
                 levels[slot] = max(level, levels.get(slot, 0))
-        tries = _Tries([*self.rules, *more], levels)
+        tries = _Tries([*self.rules, *self._probes], levels)
         left = list(reversed(_portions(bases)))
         while left:
             portion = left.pop()
@@ -149,10 +150,10 @@ class Batch:
                 grounded, wanted = self._ground(bases, tries)
                 if wanted == tries.flags:
                     break
-                tries.flags = wanted
+                tries.flags = tries.foreseen(wanted)
         except (PolicyError, TooWide):
             grounded = None
-        if grounded is None or grounded.amiss():
+        if grounded is None or grounded.amiss:
             # What only unsound cases show is nothing to lower all others for.
             tries.flags = before
             return None
@@ -173,10 +174,28 @@ class Batch:
         context = Calls(lowered, flags)
         program = Ground()
         program.add("facts", facts)
-        program.add("base", [line.text for line in lowered.lines])
-        program.parts([("facts", []), ("base", [])], lowered, context)
-        wanted = seen(program.control, lowered, flags, context)
-        return Grounded(bases, program, lowered, context), wanted
+        base = dataclasses.replace(
+            lowered,
+            lines=[x for x in lowered.lines if not _probes(x.rule)],
+            undefined={r: s for r, s in lowered.undefined.items() if not _probes(s.rule)},
+            empty={r: s for r, s in lowered.empty.items() if not _probes(s.rule)},
+            walks=[r for r in lowered.walks if not _probes(r)],
+        )
+        program.add("base", [line.text for line in base.lines])
+        program.parts([("facts", []), ("base", [])], base, context)
+        amiss = program.amiss(base, context)
+        if self._probes and not amiss:
+            # What goes wrong in these alone is no fault of the policy.
+            program.add("probes", [x.text for x in lowered.lines if _probes(x.rule)])
+            try:
+                program.parts([("probes", [])], lowered, context)
+            except PolicyError as error:
+                raise AssertionError("a probe is no rule") from error
+        wanted = seen(program.control, base, flags, context)
+        sites = {n for n, site in lowered.sites.items() if not _probes(site.rule)}
+        undefined = flags.undefined | (wanted.undefined & sites)
+        wanted = dataclasses.replace(wanted, undefined=undefined)
+        return Grounded(bases, program, amiss), wanted
 
     def _facts(self, bases: Sequence[Base], lowered: Lowered) -> list[str]:
         """All cases' facts as text. Raises TooWide."""
@@ -203,6 +222,37 @@ class _Tries:
             self.done[self.flags] = lower(self.rules, self.levels, self.flags)
         return self.done[self.flags]
 
+    def foreseen(self, wanted: Flags) -> Flags:
+        """What a try asks for, and the fractions that will come of those that it showed.
+
+        What reads a fraction mostly gives one; where it does not, it is written as one all the
+        same. Each that is foreseen saves a try. Raises TooWide.
+        """
+        if wanted.fractions == self.flags.fractions:
+            return wanted
+        sites, before = self.lowered().sites, self.lowered().levels
+        while True:
+            now = settled(self.rules, self.levels, wanted)
+            raised = {s for s, n in now.items() if n == FRACTION and before.get(s) != FRACTION}
+            inside = {slot[:length] for slot in raised for length in range(1, len(slot) + 1)}
+            reading = {
+                typed.rule.position
+                for typed in self.rules
+                if any(
+                    place.slot in inside
+                    for use in uses(typed.rule.body)
+                    for place in typed.places[id(use.atom)]
+                )
+            }
+            more = {
+                number
+                for number, site in sites.items()
+                if isinstance(site.sort, ExactSort) and site.rule.position in reading
+            }
+            if more <= wanted.fractions:
+                return wanted
+            wanted = dataclasses.replace(wanted, fractions=wanted.fractions | more)
+
 
 @dataclass(frozen=True, slots=True)
 class Alone:
@@ -214,19 +264,27 @@ class Alone:
         """Nothing that was concluded of each case."""
         return [None for _ in self.bases]
 
+    def seen(self) -> set[str]:
+        """Nothing that probes saw."""
+        return set()
+
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """A program of some cases, ground; they are numbered as they stand."""
+    """A program of some cases, ground; they are numbered as they stand.
+
+    ``amiss`` is what is wrong with some of them.
+    """
 
     bases: Sequence[Base]
     program: Ground
-    lowered: Lowered
-    context: Calls
+    amiss: Sequence[Finding]
 
-    def amiss(self) -> list[Finding]:
-        """What is wrong with some of the cases."""
-        return self.program.amiss(self.lowered, self.context)
+    def seen(self) -> set[str]:
+        """The probes that some case has shown."""
+        atoms = self.program.control.symbolic_atoms
+        names = {name for name, _, _ in atoms.signatures if name.startswith(PROBE)}
+        return {name for name in names if any(True for _ in atoms.by_signature(name, 1))}
 
     def answers(self, owners: Sequence[LawDecl | PlanDecl]) -> list[CaseAnswer | None]:
         """What was concluded of each case that it asks of; None where something is amiss."""
@@ -272,25 +330,23 @@ class CaseAnswer:
         return self.written.get(name, [])
 
 
+def _probes(rule: Rule) -> bool:
+    return rule.head.name.startswith(PROBE)
+
+
 def _told(errors: Iterable[Finding]) -> list[Finding]:
     return sorted(set(errors), key=lambda f: f.sort_key)
 
 
 def _portions(bases: Sequence[Base]) -> list[list[Base]]:
-    """All cases in few portions, each of which is larger than the one before.
+    """All cases in two portions: what the first shows of figures is known for the second.
 
-    What a portion shows of figures is known for those after it: the first holds the largest
-    figures, and some of the cases of each file.
+    It holds the largest figures, and some of the cases of each file.
     """
     largest = sorted(bases, key=_largest, reverse=True)[: len(bases) // (2 * PARTS)]
     first = {id(b) for b in [*largest, *bases[::PARTS]]}
     rest = [b for b in bases if id(b) not in first]
-    found = [
-        [b for b in bases if id(b) in first],
-        rest[::4],
-        [b for i, b in enumerate(rest) if i % 4],
-    ]
-    return found
+    return [[b for b in bases if id(b) in first], rest]
 
 
 def _largest(base: Base) -> int:

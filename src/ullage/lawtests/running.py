@@ -12,7 +12,10 @@ from ullage.findings import Finding, PolicyError, UsageError, errors_of
 from ullage.lawtests.batch import Batch
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.choosing import chooser
+from ullage.lawtests.coverage import coverage
+from ullage.lawtests.probes import probes
 from ullage.lawtests.reading import load_cases
+from ullage.rules.inference import TypedRule
 from ullage.testreport import CaseResult, Outcome, TestReport
 from ullage.textfiles import files_below, shown_path
 from ullage.yamlnodes import YAML_ENDINGS
@@ -75,10 +78,12 @@ def run_tests(
     choice: str | None = None,
     fail_fast: bool = False,
     every_case: bool = False,
+    covered: bool = False,
 ) -> TestReport:
     """What became of the cases that ``choice`` chooses, or of all.
 
-    With ``fail_fast`` nothing after the first that fails or errs is told. Raises UsageError where
+    With ``fail_fast`` nothing after the first that fails or errs is told, with ``covered`` what of
+    the rules the cases have shown. Raises UsageError where
     nothing is left to run, PolicyError where the rules are invalid.
     """
     start = perf_counter()
@@ -95,7 +100,8 @@ def run_tests(
             )
     if not chosen:
         raise UsageError("no law test is left to run", "name files or folders of law tests")
-    batch = Batch(rules)
+    probed = probes(_of_files(rules)) if covered else None
+    batch = Batch(rules, probed)
     results: list[CaseResult] = []
     step = _AT_ONCE if fail_fast else len(chosen)
     for first in range(0, len(chosen), step):
@@ -105,7 +111,16 @@ def run_tests(
             del results[failed[0] + 1 :]
             break
     left_out = len(cases) - len(results)
-    return TestReport(tuple(results), left_out, perf_counter() - start, every_case)
+    told = coverage(probed.of, batch.seen) if probed is not None else None
+    return TestReport(tuple(results), left_out, perf_counter() - start, every_case, told)
+
+
+def _of_files(rules: Policy) -> list[TypedRule]:
+    """The rules that stand in files, and not those that collect subjects."""
+    book = rules.book
+    collects = {law.collects for law in book.laws.values()}
+    collects |= {plan.collects for plan in book.plans.values()}
+    return [typed for typed in book.rules if typed.rule.head.name not in collects]
 
 
 def _judged(batch: Batch, cases: Sequence[LawCase]) -> list[CaseResult]:

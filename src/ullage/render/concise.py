@@ -85,9 +85,16 @@ class ConciseRenderer:
     def tests(self, report: TestReport) -> str:
         """``path:line:column: outcome: name: what differs``, a line for each thing amiss.
 
-        Cases that passed have a line where each case is to have one.
+        Cases that passed have a line where each case is to have one. What no case has shown of the
+        rules is ``path:line:column: uncovered rule: why``, likewise of a condition.
         """
-        return _lines(line for result in report.results for line in _test(result, report))
+        lines = [line for result in report.results for line in _test(result, report)]
+        if report.coverage is not None:
+            lines += [
+                one_line(f"{u.position}: uncovered {u.what}: {u.reason}")
+                for u in report.coverage.uncovered
+            ]
+        return _lines(lines)
 
     def bindings(self, bindings: Bindings) -> str:
         """``Variable=value`` for each variable, a row a line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,7 +20,7 @@ from ullage.findings import Finding, Position
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
 from ullage.results import Assumption, Bindings, Plan, Plans, Quantity, Standing, Term, Value
-from ullage.testreport import CaseResult, Outcome, TestReport
+from ullage.testreport import CaseResult, Coverage, Outcome, TestReport
 
 Json = str | bool | int | None | Sequence["Json"] | Mapping[str, "Json"]
 """What we write: figures are strings, so that no reader rounds them."""
@@ -79,6 +80,8 @@ class JsonRenderer:
         """``ullage/test/1``."""
         counts: dict[str, Json] = {o.value: len(report.of(o)) for o in Outcome}
         head: dict[str, Json] = {"counts": counts, "not_run": report.left_out}
+        if report.coverage is not None:
+            head["coverage"] = _coverage(report.coverage)
         return _document("test", head, cases=map(_case, report.results))
 
     def bindings(self, bindings: Bindings) -> str:
@@ -101,6 +104,16 @@ def value_json(value: Value) -> Json:
             return [value_json(v) for v in value]
         case _:
             return value
+
+
+def _coverage(coverage: Coverage) -> Json:
+    return {
+        "files": [dataclasses.asdict(file) for file in coverage.files],
+        "uncovered": [
+            {"what": u.what, "reason": u.reason, "position": _position(u.position)}
+            for u in coverage.uncovered
+        ],
+    }
 
 
 def _case(result: CaseResult) -> dict[str, Json]:
