@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,11 +24,12 @@ from ullage.cli import main
 from ullage.diff.causes import causes
 from ullage.diff.changed import FactPiece, Piece
 from ullage.diff.mixture import Conclusions, Mixtures, Owner, Told
-from ullage.diff.result import Cause, Diff, Verdict, step
+from ullage.diff.result import Cause, Diff, Reasoned, Verdict, step
 from ullage.diff.sides import Sides
 from ullage.findings import PolicyError, Position, UsageError
 from ullage.moves import Moved
-from ullage.results import Standing, StandingClass
+from ullage.results import Quantity, Standing, StandingClass
+from ullage.sorts import BYTES
 
 SMALL = Path(__file__).parents[1] / "docs" / "small"
 FACTS, LAW, TABLES = "facts/machines.yaml", "rules/room.lp", "rules/tables/machines.yaml"
@@ -99,6 +101,17 @@ def told(diff: Diff) -> dict[str, tuple[bool, list[str]]]:
     }
 
 
+def sides(reasoned: Reasoned) -> list[Standing | None]:
+    """A standing that moved, old and new."""
+    assert isinstance(reasoned.move, Moved)
+    return [reasoned.move.old, reasoned.move.new]
+
+
+def verdicts(reasoned: Reasoned) -> list[str]:
+    """The verdicts of a standing that moved, old and new; "" where there is none."""
+    return ["" if s is None else s.verdict for s in sides(reasoned)]
+
+
 def test_nothing_changed(repo: Path) -> None:
     found = compared()
     assert (found.verdict, found.moved, found.plans) == (Verdict.EQUAL, (), ())
@@ -114,9 +127,7 @@ def test_a_capacity_is_edited(repo: Path) -> None:
     assert told(found) == {"room train": cause, "plan train": cause}
     assert found.verdict is Verdict.STRICTER
     (moved,) = found.moved
-    assert moved.move.old is not None
-    assert moved.move.new is not None
-    assert [s.verdict for s in (moved.move.old, moved.move.new)] == ["fits", "refused"]  # type: ignore[union-attr]
+    assert verdicts(moved) == ["fits", "refused"]
     assert found.left == 2
     assert found.without_effect == ()
 
@@ -303,10 +314,10 @@ def test_a_thing_that_kept_its_name_is_called_out(repo: Path) -> None:
     edit(FACTS, "memory: 64 GB", "memory: 96 GB")
     (thing,) = compared().not_the_same
     assert [str(v) for _, v in thing.name] == ["bellows"]
-    assert [(n, v.value) for n, v in (*thing.old, *thing.new)] == [  # type: ignore[union-attr]
-        ("memory", 64 * 10**9),
-        ("memory", 96 * 10**9),
-    ]
+    assert (thing.old, thing.new) == (
+        (("memory", Quantity(Fraction(64 * 10**9), BYTES)),),
+        (("memory", Quantity(Fraction(96 * 10**9), BYTES)),),
+    )
 
 
 # Whatever changes together: each cause is held against other policies, loaded anew.
@@ -479,12 +490,13 @@ def test_the_reserve_and_a_route(shipped: Path) -> None:
     edit(file, "fraction: 20%", "fraction: 0%")
     edit(file, "floor: 8 GiB", "floor: 12 GiB")
     found = compared()
-    moves = {r.move.subject_text: r for r in found.moved if r.move.law == "route_fit"}  # type: ignore[union-attr]
-    spark = moves["twinspark"]
-    assert [s.standing.value for s in (spark.move.old, spark.move.new)] == [  # type: ignore[union-attr]
-        "refused",
-        "established",
-    ]
+    (spark,) = (
+        r
+        for r in found.moved
+        if isinstance(r.move, Moved)
+        and (r.move.law, r.move.subject_text) == ("route_fit", "twinspark")
+    )
+    assert [s.standing.value for s in sides(spark) if s] == ["refused", "established"]
     assert {c.place.file for r in found.moved for c in r.causes} == {file}
     assert {c.what.partition(": ")[0] for c in spark.causes} == {"reserve_policy standard"}
 

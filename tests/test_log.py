@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from test_diff import FACTS, LAW, commit, edit, git, repo
+from test_diff import FACTS, LAW, commit, edit, git, repo, verdicts
 from test_schema import validator
 
 from ullage.cli import main
@@ -36,15 +36,11 @@ def past(repo: Path) -> Path:
 
 
 def told(found: History) -> list[tuple[str, str, str, list[str]]]:
-    return [
-        (
-            t.commit.title,
-            t.reasoned.move.old.verdict if t.reasoned.move.old else "",  # type: ignore[union-attr]
-            t.reasoned.move.new.verdict if t.reasoned.move.new else "",  # type: ignore[union-attr]
-            [c.what for c in t.reasoned.causes],
-        )
-        for t in found.turns
-    ]
+    moves = []
+    for turn in found.turns:
+        old, new = verdicts(turn.reasoned)
+        moves.append((turn.commit.title, old, new, [c.what for c in turn.reasoned.causes]))
+    return moves
 
 
 AGAIN = ("more of anvil", "refused", "fits", ["machine anvil: memory 100 GiB -> 110 GiB"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -199,7 +200,8 @@ def test_schema_and_loader_agree(declarations: Declarations, text: str, quoted: 
     """What the loader takes the schema takes; text that the schema takes breaks no form."""
     value = text if quoted else scalar(text)
     table = declarations.tables["machine"]
-    properties = table_schemas(declarations)["machine"]["items"]["properties"]  # type: ignore[index]
+    machine: Any = table_schemas(declarations)["machine"]
+    properties = machine["items"]["properties"]
     for column in table.columns.values():
         if column.many or (value is None and not quoted):
             continue
@@ -235,15 +237,16 @@ def test_keys_of_the_catalog_are_offered_and_others_taken(
         f"machine: [{{{GOOD}}}, {{machine: y, memory: 1 B, source: s}}]"
     )
     base, _ = load_facts(declarations, [tmp_path])
-    near = table_schemas(declarations, base)["machine"]["items"]["properties"]["near"]  # type: ignore[index]
+    machine: Any = table_schemas(declarations, base)["machine"]
+    near = machine["items"]["properties"]["near"]
     assert near["anyOf"][0] == {"enum": ["x", "y"]}
     assert Draft7Validator(near).is_valid("z")
 
 
 def test_what_rows_and_columns_mean_is_told(declarations: Declarations) -> None:
-    schema = table_schemas(declarations)["machine"]
+    schema: Any = table_schemas(declarations)["machine"]
     assert schema["description"] == "A machine."
-    memory = schema["items"]["properties"]["memory"]  # type: ignore[index]
+    memory = schema["items"]["properties"]["memory"]
     assert memory["description"].startswith("Its memory.")
     assert "GiB" in memory["description"]
 

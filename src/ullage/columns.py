@@ -55,6 +55,12 @@ class Cell(NamedTuple):
     column: int
 
 
+def plain(cell: Cell) -> object:
+    """What a cell holds, without its place; a tuple of the parts of a list."""
+    value = cell.value
+    return tuple(map(plain, value)) if isinstance(value, tuple) else value
+
+
 class Row(NamedTuple):
     """A row of a table. ``cells`` holds the columns beside the key that have a value."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from ullage.columns import MOST_REMEMBERED, Cell, ColumnReader, Row, TableReader, near, shown
+from ullage.columns import MOST_REMEMBERED, Cell, ColumnReader, Row, TableReader, near, plain, shown
 from ullage.declarations import Column, Computed, Declarations, Table
 from ullage.findings import Finding, Position, UsageError, listed
 from ullage.sorts import TEXT, Scalar, ScalarError, parse_scalar, shorten
@@ -871,7 +871,7 @@ def _add_alikes(table: TableReader, alikes: TableReader, firsts: TableReader) ->
         rows = groups[prefix]
         for row in rows:
             if id(row.cells) not in values:
-                cells = ((n, _plain(c)) for n, c in row.cells.items())
+                cells = ((n, plain(c)) for n, c in row.cells.items())
                 values[id(row.cells)] = frozenset(cells)
         content = frozenset((r.key[place + 1 :], values[id(r.cells)]) for r in rows)
         first = known.setdefault((prefix[:place], content), prefix[place])
@@ -883,11 +883,6 @@ def _add_alikes(table: TableReader, alikes: TableReader, firsts: TableReader) ->
         if first == prefix[place]:
             for r in rows:
                 firsts.rows[r.key] = r._replace(table=firsts.table.name)
-
-
-def _plain(cell: Cell) -> object:
-    value = cell.value
-    return tuple(_plain(c) for c in value) if isinstance(value, tuple) else value
 
 
 def _key_text(value: Scalar) -> str:

@@ -58,9 +58,7 @@ class Mover:
         """Worlds that may differ in what these do; those of an earlier what-if where they can."""
         nodes = other.nodes()
         if self._worlds is None or not nodes <= self._worlds.nodes:
-            owners: list[LawDecl | PlanDecl] = [*self._book.laws.values()]
-            owners += self._book.plans.values()
-            self._worlds = Worlds(self._book.rules, owners, self._facts, nodes)
+            self._worlds = Worlds(self._book.rules, self._book.owners, self._facts, nodes)
         return self._worlds
 
     def _told(self, difference: Difference) -> tuple[list[Moved], list[MovedPlan]]:

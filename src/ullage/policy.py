@@ -482,7 +482,7 @@ class Policy:
 def _derived(book: RuleBook) -> dict[str, Position]:
     """What no fact may assert: derived predicates, and those that every law derives."""
     places = {p.name: p.position for p in book.vocabulary.predicates.values()}
-    for owner in (*book.laws.values(), *book.plans.values()):
+    for owner in book.owners:
         for name in BUILTIN:
             places.setdefault(name, owner.position)
     return places

@@ -88,7 +88,7 @@ class Lowerings:
             if at == levels and with_flags == flags:
                 return lowered
         lowered = lower(rules, levels, flags)
-        self._known.append((dict(levels), flags, lowered))
+        self._known.append((levels, flags, lowered))
         return lowered
 
 

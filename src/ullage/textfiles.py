@@ -61,6 +61,18 @@ def files_below(folder: AnyPath, endings: tuple[str, ...]) -> tuple[list[Any], l
     return sorted(files, key=lambda f: f.as_posix()), findings
 
 
+def files_at(path: Path, endings: tuple[str, ...], help: str) -> tuple[list[Path], list[Finding]]:
+    """A file that somebody names, or the files of these endings below a folder.
+
+    Raises UsageError with ``help`` where nothing is there.
+    """
+    if path.is_dir():
+        return files_below(path, endings)
+    if not path.exists():
+        raise UsageError(f"no file or folder `{shown_path(path)}`", help)
+    return [path], []
+
+
 def _hidden(parts: Iterable[str]) -> bool:
     return any(part.startswith(".") for part in parts)
 

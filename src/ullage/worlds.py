@@ -14,7 +14,7 @@ from clingo.symbol import Function, Number, Symbol
 
 from ullage import progress
 from ullage.calls import Calls
-from ullage.columns import Cell, Row
+from ullage.columns import Row, plain
 from ullage.facts import FactBase
 from ullage.findings import PolicyError
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
@@ -106,12 +106,7 @@ def changed(old: FactBase, new: FactBase) -> Changed:
 
 
 def _plain(row: Row) -> dict[str, object]:
-    return {name: _value(cell) for name, cell in row.cells.items()}
-
-
-def _value(cell: Cell) -> object:
-    value = cell.value
-    return tuple(_value(part) for part in value) if isinstance(value, tuple) else value
+    return {name: plain(cell) for name, cell in row.cells.items()}
 
 
 def _apart(

@@ -13,7 +13,7 @@ from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, say, write, write_program
 from ullage.cli.parser import Once, VerbParser
 from ullage.findings import Finding, UsageError, counted, errors_of
-from ullage.textfiles import files_below, read_bytes, shown_path, write_whole
+from ullage.textfiles import files_at, read_bytes, shown_path, write_whole
 
 if TYPE_CHECKING:
     from ullage.formatting.files import Formatted
@@ -104,18 +104,13 @@ def _of_files(args: Namespace) -> tuple[list[Formatted], list[Finding]]:
     files: dict[Path, Path] = {}
     findings: list[Finding] = []
     for path in _paths(args):
-        if path.is_dir():
-            found, amiss = files_below(path, ENDINGS)
-            findings += amiss
-        elif not path.exists():
-            raise UsageError(f"no file or folder `{shown_path(path)}`", "name one that is there")
-        elif not path.name.endswith(ENDINGS):
+        found, amiss = files_at(path, ENDINGS, "name one that is there")
+        findings += amiss
+        if found == [path] and not path.name.endswith(ENDINGS):
             raise UsageError(
                 f"`{shown_path(path)}` is neither YAML nor rules",
                 f"files end in {', '.join(f'`{e}`' for e in ENDINGS)}",
             )
-        else:
-            found = [path]
         for file in found:
             # Two paths may lead to one file, which is written once.
             files.setdefault(file.resolve(), file)

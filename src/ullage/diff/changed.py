@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ullage.changes import key_text, shown
-from ullage.columns import Cell, Row
+from ullage.columns import Cell, Row, plain
 from ullage.declarations import Column, Declarations, Table
 from ullage.diff.result import Cause
 from ullage.facts import FactBase
@@ -75,7 +75,7 @@ class DeclaredPiece:
 Piece = FactPiece | RulePiece | DeclaredPiece
 
 
-def fact_pieces(old: FactBase, new: FactBase, arrow: str = "->") -> list[FactPiece]:
+def fact_pieces(old: FactBase, new: FactBase) -> list[FactPiece]:
     """The rows and cells that differ, in order of place."""
     gathered: dict[_Group, list[tuple[Edit, Row]]] = defaultdict(list)
     declared = {**old.declarations.tables, **new.declarations.tables}
@@ -85,7 +85,7 @@ def fact_pieces(old: FactBase, new: FactBase, arrow: str = "->") -> list[FactPie
         rows = [{row.key: row for row in side.rows.get(name, ())} for side in (old, new)]
         for key in dict.fromkeys([*rows[1], *rows[0]]):
             before, after = rows[0].get(key), rows[1].get(key)
-            for column, what in _edits(table, before, after, arrow):
+            for column, what in _edits(table, before, after):
                 row = after or before
                 assert row is not None
                 change = ADDED if before is None else REMOVED if after is None else CHANGED
@@ -115,7 +115,7 @@ _Group = tuple[str, int, int, str, str, str, str]
 """Where a row stands, its table, how it changed, in which column, and what of it in words."""
 
 
-def _edits(table: Table, old: Row | None, new: Row | None, arrow: str) -> Iterator[tuple[str, str]]:
+def _edits(table: Table, old: Row | None, new: Row | None) -> Iterator[tuple[str, str]]:
     """The columns in which a row differs, "" for the whole row, and what of them in words."""
     if old is None or new is None:
         yield "", ""
@@ -125,11 +125,12 @@ def _edits(table: Table, old: Row | None, new: Row | None, arrow: str) -> Iterat
         if all(cell is None or cell.line == 0 for cell in (before, after)):
             # Two defaults differ by what declares them.
             continue
-        if _plain(before) != _plain(after):
+        sides = [None if cell is None else plain(cell) for cell in (before, after)]
+        if sides[0] != sides[1]:
             texts = (_text(before, column), _text(after, column))
-            yield column.name, f"{column.name} {f' {arrow} '.join(texts)}"
+            yield column.name, f"{column.name} {' -> '.join(texts)}"
     if old.source != new.source:
-        yield _SOURCE, f"source {old.source or '(none)'} {arrow} {new.source or '(none)'}"
+        yield _SOURCE, f"source {old.source or '(none)'} -> {new.source or '(none)'}"
 
 
 def _text(cell: Cell | None, column: Column) -> str:
@@ -138,12 +139,6 @@ def _text(cell: Cell | None, column: Column) -> str:
     if isinstance(cell.value, tuple):
         return f"[{', '.join(_text(part, column) for part in cell.value)}]"
     return plainly(shown(cell.value, column.sort))
-
-
-def _plain(cell: Cell | None) -> object:
-    if cell is None:
-        return None
-    return tuple(map(_plain, cell.value)) if isinstance(cell.value, tuple) else cell.value
 
 
 def rule_pieces(old: Sequence[Rule], new: Sequence[Rule]) -> list[RulePiece]:
@@ -223,8 +218,7 @@ def _likeness(new: Rule, old: Rule) -> tuple[int, bool]:
 
 
 def _rule_text(rule: Rule) -> str:
-    head = " ".join(rule.text.split(":-")[0].split()).rstrip(" .")
-    return head
+    return " ".join(rule.text.split(":-")[0].split()).rstrip(" .")
 
 
 def declared_pieces(old: RuleBook, new: RuleBook) -> list[DeclaredPiece]:

@@ -12,8 +12,6 @@ from ullage.diff.mixture import Conclusions, Mixtures, Owner, Side, Told, Undeci
 from ullage.diff.result import Diff, Reasoned, Verdict, step
 from ullage.moves import Moved, MovedPlan
 from ullage.results import Plan, Standing, subject_text, value_order
-from ullage.rules.book import RuleBook
-from ullage.rules.terms import Rule
 
 
 def compare(old: Side, new: Side, laws: Collection[str] = (), subject: str | None = None) -> Diff:
@@ -24,7 +22,7 @@ def compare(old: Side, new: Side, laws: Collection[str] = (), subject: str | Non
     pieces: list[Piece] = []
     if old.book is not new.book:
         pieces += declared_pieces(old.book, new.book)
-        pieces += rule_pieces(_authored(old.book), _authored(new.book))
+        pieces += rule_pieces(*([t.rule for t in side.book.authored] for side in (old, new)))
         if not pieces:
             old = replace(old, book=new.book)
     pieces += fact_pieces(old.facts, new.facts)
@@ -58,12 +56,6 @@ def compare(old: Side, new: Side, laws: Collection[str] = (), subject: str | Non
     left = had - sum(r.move.old is not None for r in moved)
     other = tuple(not_the_same(old, new)) if pieces else ()
     return Diff(_verdict(moved, plans), moved, plans, idle, other, left)
-
-
-def _authored(book: RuleBook) -> list[Rule]:
-    """The rules that stand in files: those that collect subjects are part of their declarations."""
-    collects = {d.collects for d in owners_of(book).values()}
-    return [t.rule for t in book.rules if t.rule.head.name not in collects]
 
 
 def _move(told: Told, of_old: Conclusions, of_new: Conclusions) -> Moved | MovedPlan:

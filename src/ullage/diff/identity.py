@@ -19,7 +19,7 @@ def not_the_same(old: Side, new: Side) -> Iterator[NotTheSame]:
         if not predicate.identity or before is None or before.arguments != predicate.arguments:
             continue
         sides = [_described(side, predicate) for side in (old, new)]
-        for name in sorted(sides[0].keys() & sides[1].keys(), key=lambda n: value_order(n)):
+        for name in sorted(sides[0].keys() & sides[1].keys(), key=value_order):
             if sides[0][name] == sides[1][name]:
                 continue
             yield _told(predicate, name, *(side[name] for side in sides))

@@ -140,13 +140,12 @@ class Mixtures:
                 names = {e.table for e in edits}
                 # Rows of computed tables come of these.
                 made = {n for n, t in tables.items() if t.computed is not None}
-                found = {
+                return {
                     cell_node(n, c)
                     for n in (names | made) & tables.keys()
                     for c in ("", *tables[n].columns)
                     if n in made or any(e.table == n and e.column in ("", c) for e in edits)
                 }
-                return found
             case RulePiece(old=old, new=new):
                 return {node(r.head, tables) for r in (old, new) if r is not None}
             case DeclaredPiece():
@@ -271,13 +270,10 @@ class Mixtures:
         for name in {**old.declarations.tables, **tables}:
             if ("table", name) in names:
                 _take(tables, old.declarations.tables, name)
-        sorts = [new.declarations.sorts, old.declarations.sorts]
-        first, last = sorts if names else sorts[::-1]
-        declarations = replace(
-            new.declarations, tables=MappingProxyType(tables), sorts={**first, **last}
-        )
-        if not names:
-            declarations = new.declarations
+        declarations = new.declarations
+        if names:
+            sorts = {**new.declarations.sorts, **old.declarations.sorts}
+            declarations = replace(declarations, tables=MappingProxyType(tables), sorts=sorts)
         predicates: dict[str, Predicate] = {**old.predicates, **new.predicates}
         laws, plans_ = dict(new.laws), dict(new.plans)
         for of, name in names:
@@ -323,9 +319,11 @@ def _take(into: dict[str, _T], of: Mapping[str, _T], name: str) -> None:
 
 def _edited(row: Row | None, earlier: Row | None, column: str) -> Row | None:
     """A row as it was before, or with one cell as it was."""
-    if not column or row is None or earlier is None:
+    if not column:
+        return earlier
+    if row is None or earlier is None:
         # A cell of a row that another piece takes away is gone with it.
-        return earlier if not column else row
+        return row
     cells = dict(row.cells)
     cell = earlier.cells.get(column)
     if cell is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ullage.findings import Finding, errors_of
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import compare_findings, found, mismatches, not_expected
-from ullage.lawtests.rows import edited_rows
+from ullage.lawtests.rows import edited_rows, key_columns
 from ullage.testreport import CaseResult, Mismatch, messages, outcome_of
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ def run_case(case: LawCase, rules: Policy) -> list[str]:
 def judge_alone(case: LawCase, rules: Policy) -> CaseResult:
     """How a case ends whose rows stand in for the facts of ``rules``; it is not skipped."""
     start = perf_counter()
-    tables = rules.declarations.tables
-    keys = {name: tuple(c.name for c in table.key) for name, table in tables.items()}
-    rows, amiss = edited_rows(case, keys)
+    rows, amiss = edited_rows(case, key_columns(rules.declarations.tables))
     if amiss:
         return ended(case, (), "; ".join(amiss), perf_counter() - start)
     policy = rules.over(rows)

@@ -22,7 +22,7 @@ from ullage.lawtests.alone import ended, judge_alone, with_findings
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
 from ullage.lawtests.probes import PROBE, Probes
-from ullage.lawtests.rows import edited_rows
+from ullage.lawtests.rows import edited_rows, key_columns
 from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
 from ullage.policy import Policy
@@ -31,10 +31,10 @@ from ullage.rules.cases import CASES, by_case, of_case
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
 from ullage.rules.encode import Reads, fact_levels, fact_lines, reads
 from ullage.rules.inference import TypedRule
-from ullage.rules.lowering import Flags, Levels, Lowered, lower, settled
+from ullage.rules.lowering import Flags, Levels, Lowered, settled
 from ullage.rules.numbers import FRACTION, TooWide
 from ullage.rules.terms import Rule, uses
-from ullage.solve import Ground, seen
+from ullage.solve import Ground, Lowerings, seen
 from ullage.sorts import ExactSort
 from ullage.standings import standings
 from ullage.testreport import CaseResult
@@ -61,13 +61,9 @@ class Batch:
         self._policy = rules
         self.book: RuleBook = rules.book
         self.rules = by_case(self.book.rules)
-        self._owners: list[LawDecl | PlanDecl] = [
-            *self.book.laws.values(),
-            *self.book.plans.values(),
-        ]
         self.tables = rules.declarations.tables
         self.read: Reads = reads(self.book.rules, self.tables)
-        self._keys = {n: tuple(c.name for c in t.key) for n, t in self.tables.items()}
+        self._keys = key_columns(self.tables)
 
     def judge(self, cases: Sequence[LawCase]) -> list[CaseResult]:
         """A result for each case, none of which is skipped, in their order."""
@@ -100,7 +96,7 @@ class Batch:
         """The results of cases with sound rows, in some order."""
         start = perf_counter()
         for grounded in self.ground(bases):
-            answers = grounded.answers(self._owners)
+            answers = grounded.answers(self.book.owners)
             self.seen |= grounded.seen()
             share = (perf_counter() - start) / len(answers)
             for base, answer in zip(grounded.bases, answers, strict=True):
@@ -213,14 +209,12 @@ class _Tries:
     rules: Sequence[TypedRule]
     levels: Levels
     flags: Flags = field(default_factory=Flags)
-    done: dict[Flags, Lowered] = field(default_factory=dict)
+    done: Lowerings = field(default_factory=Lowerings)
 
     def lowered(self) -> Lowered:
         """The rules, lowered for what earlier tries showed. Raises TooWide."""
-        if self.flags not in self.done:
-            progress.phase("lowering rules")
-            self.done[self.flags] = lower(self.rules, self.levels, self.flags)
-        return self.done[self.flags]
+        progress.phase("lowering rules")
+        return self.done.lower(self.rules, self.levels, self.flags)
 
     def foreseen(self, wanted: Flags) -> Flags:
         """What a try asks for, and the fractions that will come of those that it showed.

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ullage.declarations import Table
 from ullage.lawtests.cases import SOURCE, Cell, LawCase
+
+
+def key_columns(tables: Mapping[str, Table]) -> dict[str, tuple[str, ...]]:
+    """The key columns of each table, in order."""
+    return {name: tuple(c.name for c in table.key) for name, table in tables.items()}
 
 
 def edited_rows(
@@ -12,7 +18,7 @@ def edited_rows(
 ) -> tuple[dict[str, list[dict[str, Cell]]], list[str]]:
     """The rows of a case, and each edit that names no row.
 
-    ``keys`` are the key columns of each table, in order.
+    ``keys`` are those of ``key_columns``.
     """
     rows = {table: [dict(row) for row in given] for table, given in case.shared.items()}
     amiss = []

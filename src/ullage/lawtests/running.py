@@ -15,9 +15,8 @@ from ullage.lawtests.choosing import chooser
 from ullage.lawtests.coverage import coverage
 from ullage.lawtests.probes import probes
 from ullage.lawtests.reading import load_cases
-from ullage.rules.inference import TypedRule
 from ullage.testreport import CaseResult, Outcome, TestReport
-from ullage.textfiles import files_below, shown_path
+from ullage.textfiles import files_at, shown_path
 from ullage.yamlnodes import YAML_ENDINGS
 
 if TYPE_CHECKING:
@@ -48,14 +47,8 @@ def read_cases(paths: Sequence[Path]) -> list[LawCase]:
     files: dict[Path, Path] = {}
     findings: list[Finding] = []
     for path in paths:
-        below = [path]
-        if path.is_dir():
-            below, found = files_below(path, YAML_ENDINGS)
-            findings += found
-        elif not path.exists():
-            raise UsageError(
-                f"no file or folder `{shown_path(path)}`", "name files or folders of law tests"
-            )
+        below, found = files_at(path, YAML_ENDINGS, "name files or folders of law tests")
+        findings += found
         for file in below:
             files.setdefault(file.resolve(), file)
     if not files and not findings:
@@ -82,9 +75,9 @@ def run_tests(
 ) -> TestReport:
     """What became of the cases that ``choice`` chooses, or of all.
 
-    With ``fail_fast`` nothing after the first that fails or errs is told, with ``covered`` what of
-    the rules the cases have shown. Raises UsageError where
-    nothing is left to run, PolicyError where the rules are invalid.
+    With ``fail_fast`` nothing after the first that fails or errs is told; with ``covered`` it is
+    told what of the rules the cases have shown. Raises UsageError where nothing is left to run,
+    PolicyError where the rules are invalid.
     """
     start = perf_counter()
     if errors := errors_of(rules.findings):
@@ -100,7 +93,7 @@ def run_tests(
             )
     if not chosen:
         raise UsageError("no law test is left to run", "name files or folders of law tests")
-    probed = probes(_of_files(rules)) if covered else None
+    probed = probes(rules.book.authored) if covered else None
     batch = Batch(rules, probed)
     results: list[CaseResult] = []
     step = _AT_ONCE if fail_fast else len(chosen)
@@ -113,14 +106,6 @@ def run_tests(
     left_out = len(cases) - len(results)
     told = coverage(probed.of, batch.seen) if probed is not None else None
     return TestReport(tuple(results), left_out, perf_counter() - start, every_case, told)
-
-
-def _of_files(rules: Policy) -> list[TypedRule]:
-    """The rules that stand in files, and not those that collect subjects."""
-    book = rules.book
-    collects = {law.collects for law in book.laws.values()}
-    collects |= {plan.collects for plan in book.plans.values()}
-    return [typed for typed in book.rules if typed.rule.head.name not in collects]
 
 
 def _judged(batch: Batch, cases: Sequence[LawCase]) -> list[CaseResult]:

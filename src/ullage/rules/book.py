@@ -52,6 +52,17 @@ class RuleBook:
         """The declared plans by name, in the order of the files."""
         return self.vocabulary.plans
 
+    @property
+    def owners(self) -> list[LawDecl | PlanDecl]:
+        """The laws, then the plans."""
+        return [*self.laws.values(), *self.plans.values()]
+
+    @property
+    def authored(self) -> list[TypedRule]:
+        """The rules that stand in files: those that collect subjects are made of docstrings."""
+        collects = {owner.collects for owner in self.owners}
+        return [t for t in self.rules if t.rule.head.name not in collects]
+
 
 def rule_files(folders: Sequence[AnyPath]) -> tuple[list[AnyPath], list[Finding]]:
     """The law files of rules folders, in a fixed order; searches are not run, and said so."""
