@@ -15,10 +15,11 @@ from ullage import Policy
 from ullage.cli.app import main
 from ullage.cli.exit_code import ExitCode
 from ullage.findings import UsageError
-from ullage.lawtests import LawCase, load_cases
+from ullage.lawtests import LawCase, load_cases, running
 from ullage.lawtests.alone import judge_alone
 from ullage.lawtests.batch import Batch
 from ullage.lawtests.choosing import chooser
+from ullage.processes import available
 from ullage.testreport import CaseResult, Outcome
 
 ROOT = Path(__file__).parent.parent
@@ -295,6 +296,24 @@ def test_generated_cases_end_alike_together_and_alone(
     ]
     together = Batch(policy).judge(cases)
     assert untimed(together) == untimed([judge_alone(c, policy) for c in cases])
+
+
+@pytest.mark.skipif(available() < 2, reason="needs processes that copy this one")
+def test_cases_end_alike_in_one_process_and_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "WORTH", 1)
+    some = SHIPPED_CASES[5::40]
+    cases = [dataclasses.replace(c, skip="" if n % 7 else "why") for n, c in enumerate(some)]
+    one, two = (
+        running.run_tests(SHIPPED, cases, covered=True, processes=processes) for processes in (1, 2)
+    )
+    assert untimed(one.results) == untimed(two.results)
+    assert one.coverage == two.coverage
+    assert len(one.of(Outcome.SKIPPED)) == len(cases[::7])
+
+
+def test_no_number_of_processes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "-j", "0"]) == ExitCode.COULD_NOT_RUN
+    assert "`-j` does not take `0`" in capsys.readouterr().err
 
 
 # -- coverage

@@ -44,6 +44,14 @@ def arguments(parser: VerbParser) -> None:
         "--fail-fast", action="store_true", help="end at the first case that fails or errs"
     )
     parser.add_argument(
+        "-j",
+        dest="jobs",
+        type=_jobs,
+        action=Once,
+        metavar="N",
+        help="judge in so many processes (default: one for each core)",
+    )
+    parser.add_argument(
         "--coverage",
         action="store_true",
         help="tell which rules and conditions no case has shown",
@@ -56,6 +64,13 @@ def arguments(parser: VerbParser) -> None:
         metavar="[rules=|conditions=]PERCENT",
         help="with --coverage, exit with 3 where less of them is covered; repeatable",
     )
+
+
+def _jobs(word: str) -> int:
+    """How many processes to judge in. Raises UsageError."""
+    if re.fullmatch(r"[1-9][0-9]{0,2}", word) is None:
+        raise UsageError(f"`-j` does not take `{word}`", "it takes a number from 1 to 999")
+    return int(word)
 
 
 def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
@@ -86,6 +101,7 @@ def run(args: Namespace) -> ExitCode:
         from ullage.folders import folders
         from ullage.lawtests.running import default_tests, read_cases, run_tests
         from ullage.policy import Policy
+        from ullage.processes import available
         from ullage.yamlnodes import collector_paused
 
         with collector_paused():
@@ -99,6 +115,7 @@ def run(args: Namespace) -> ExitCode:
                 fail_fast=args.fail_fast,
                 every_case=args.every_case,
                 covered=args.coverage,
+                processes=args.jobs or available(),
             )
     write(renderer(args.format, sys.stdout).tests(report))
     missed = _missed(report, args.threshold)

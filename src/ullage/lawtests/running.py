@@ -15,6 +15,7 @@ from ullage.lawtests.choosing import chooser
 from ullage.lawtests.coverage import coverage
 from ullage.lawtests.probes import probes
 from ullage.lawtests.reading import load_cases
+from ullage.processes import shared_out
 from ullage.testreport import CaseResult, Outcome, TestReport
 from ullage.textfiles import files_at, shown_path
 from ullage.yamlnodes import YAML_ENDINGS
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 100
 """How many cases are judged before a run that ends at a failure looks for one."""
+
+WORTH = 100
+"""So many cases are worth a process of their own."""
 
 
 def default_tests(rules: Path) -> Path:
@@ -72,12 +76,14 @@ def run_tests(
     fail_fast: bool = False,
     every_case: bool = False,
     covered: bool = False,
+    processes: int = 1,
 ) -> TestReport:
     """What became of the cases that ``choice`` chooses, or of all.
 
     With ``fail_fast`` nothing after the first that fails or errs is told; with ``covered`` it is
-    told what of the rules the cases have shown. Raises UsageError where nothing is left to run,
-    PolicyError where the rules are invalid.
+    told what of the rules the cases have shown. Many cases are shared out among so many
+    ``processes``. Raises UsageError where nothing is left to run, PolicyError where the rules are
+    invalid.
     """
     start = perf_counter()
     if errors := errors_of(rules.findings):
@@ -98,7 +104,7 @@ def run_tests(
     results: list[CaseResult] = []
     step = _AT_ONCE if fail_fast else len(chosen)
     for first in range(0, len(chosen), step):
-        results += _judged(batch, chosen[first : first + step])
+        results += _judged(batch, chosen[first : first + step], processes)
         failed = [i for i, r in enumerate(results) if r.outcome in (Outcome.FAIL, Outcome.ERROR)]
         if fail_fast and failed:
             del results[failed[0] + 1 :]
@@ -108,9 +114,17 @@ def run_tests(
     return TestReport(tuple(results), left_out, perf_counter() - start, every_case, told)
 
 
-def _judged(batch: Batch, cases: Sequence[LawCase]) -> list[CaseResult]:
-    run = iter(batch.judge([c for c in cases if not c.skip]))
-    return [_skipped(case) if case.skip else next(run) for case in cases]
+def _judged(batch: Batch, cases: Sequence[LawCase], processes: int) -> list[CaseResult]:
+    def judge(share: Sequence[LawCase]) -> tuple[list[CaseResult], set[str]]:
+        return batch.judge(share), batch.seen
+
+    results = {id(case): _skipped(case) for case in cases if case.skip}
+    to_judge = [c for c in cases if not c.skip]
+    most = min(processes, len(to_judge) // WORTH)
+    for share, (judged, seen) in shared_out(judge, to_judge, most):
+        results |= {id(case): result for case, result in zip(share, judged, strict=True)}
+        batch.seen |= seen
+    return [results[id(case)] for case in cases]
 
 
 def _skipped(case: LawCase) -> CaseResult:
