@@ -15,7 +15,7 @@ from ullage import Policy
 from ullage.cli.app import main
 from ullage.cli.exit_code import ExitCode
 from ullage.findings import UsageError
-from ullage.lawtests import LawCase, load_cases, running
+from ullage.lawtests import Expectation, LawCase, load_cases, running
 from ullage.lawtests.alone import judge_alone
 from ullage.lawtests.batch import Batch
 from ullage.lawtests.choosing import chooser
@@ -314,6 +314,139 @@ def test_cases_end_alike_in_one_process_and_in_two(monkeypatch: pytest.MonkeyPat
 def test_no_number_of_processes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", "-j", "0"]) == ExitCode.COULD_NOT_RUN
     assert "`-j` does not take `0`" in capsys.readouterr().err
+
+
+# -- cases on top of the catalog
+
+
+FACTS = """\
+box:
+  - {box: c, size: 4 KiB, parts: 2, source: x}
+  - {box: d, size: 1 KiB, parts: 2, source: x}
+"""
+
+ON_CATALOG = """\
+law: cut
+facts: catalog
+cases:
+  - name: as the catalog has it
+    expect:
+      - {subject: {box: c}, verdict: cut, values: {part: 2 KiB}}
+      - {subject: {box: d}, verdict: small}
+  - name: a cell and a row of it otherwise
+    set: {box/c/parts: 8}
+    remove: [box/d]
+    expect:
+      - {subject: {box: c}, verdict: small, values: {part: 512 B}}
+    absent:
+      - {subject: {box: d}}
+  - name: a row beside it, and one in place of one
+    given:
+      box:
+        - {box: d, size: 3 KiB}
+        - {box: e, size: 1 MiB, parts: 4}
+    set: {box/c/parts: null}
+    expect:
+      - {subject: {box: c}, verdict: uncut}
+      - {subject: {box: d}, verdict: uncut}
+      - {subject: {box: e}, verdict: cut, values: {part: 256 KiB}}
+  - name: a faulty cell
+    set: {box/c/parts: many}
+    findings: [not-a-count]
+"""
+
+
+def write_on_catalog(text: str = ON_CATALOG) -> None:
+    """Facts, and a file of law tests on top of them."""
+    Path("facts/box.yaml").write_text(FACTS)
+    Path("tests/laws/catalog.yaml").write_text(text)
+
+
+def test_cases_on_top_of_the_catalog(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog()
+    assert main(["test"]) == ExitCode.FINE, capsys.readouterr().out
+    assert capsys.readouterr().out == "5 cases: 5 passed\n"
+
+
+def test_the_catalog_is_that_of_the_flag(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog()
+    Path("other").mkdir()
+    Path("other/box.yaml").write_text(FACTS.replace("parts: 2", "parts: 1"))
+    assert main(["test", "--facts", "other", "-k", "has"]) == ExitCode.INVALID
+    out = capsys.readouterr().out
+    assert "box of c" not in out
+    assert "value `part`: expected 2 KiB, found 4096 bytes" in out
+    assert "cut of d: verdict: expected `small`, found `cut`" in out
+
+
+def test_facts_that_no_case_stands_on_are_refused(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", "--facts", "facts"]) == ExitCode.COULD_NOT_RUN
+    assert "no law test stands on facts" in capsys.readouterr().err
+
+
+def test_a_faulty_catalog_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog()
+    Path("facts/box.yaml").write_text(FACTS.replace("4 KiB", "4 kibs"))
+    assert main(["test"]) == ExitCode.INVALID
+    assert "facts/box.yaml:2:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ("remove: [box/nil]", "remove: no row is `box/nil`"),
+        ("remove: [bag/c]", "remove: no row is `bag/c`"),
+        ("set: {box/nil/parts: 1}", "no such row is in `box`"),
+        ("set: {bag/c/parts: 1}", "no table `bag` is declared"),
+        ("set: {box/c/part: 1}", "table `box` has no column `part`"),
+        ("set: {box/c/box: e}", "it is in the key of `box`"),
+        ("set: {box/c/size: null}", "a row of `box` has no column `size`"),
+        ("given: {box: [{box: e, size: 1 B}, {box: e, size: 2 B}]}", "`e` is already a row"),
+    ],
+)
+def test_edits_of_the_catalog_that_cannot_be_made(
+    project: Path, capsys: pytest.CaptureFixture[str], edit: str, said: str
+) -> None:
+    case = f"law: cut\nfacts: catalog\ncases:\n  - name: n\n    {edit}\n    absent:\n"
+    write_on_catalog(f"{case}      - {{subject: {{box: z}}}}\n")
+    assert main(["test"]) == ExitCode.INVALID
+    out = capsys.readouterr().out
+    assert said in out
+    assert out.endswith("2 cases: 1 passed, 1 in error\n")
+
+
+def test_a_catalog_of_another_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog(ON_CATALOG.replace("facts: catalog", "facts: shipped"))
+    assert main(["test"]) == ExitCode.INVALID
+    err = capsys.readouterr().err
+    assert "error[bad-law-test]: `facts` is `shipped`" in err
+    assert "tests/laws/catalog.yaml:2:8" in err
+
+
+def test_cases_on_the_shipped_catalog_end_alike_together_and_alone() -> None:
+    """One host as it is, and with half its memory; figures of the rows as the file has them."""
+    shipped = Policy.load(rules=[ROOT / "rules"], facts=[ROOT / "facts"])
+    standing = shipped.standings("node_memory")[0]
+    subject = tuple((name, str(part)) for name, part in standing.subject)
+    nowhere = SHIPPED_CASES[0].position
+    expect = Expectation("node_memory", subject, nowhere, verdict=standing.verdict)
+    cases = [
+        LawCase("as it is", nowhere, {}, expect=(expect,), on_catalog=True),
+        LawCase(
+            "without it",
+            nowhere,
+            {},
+            remove=(f"host/{subject[0][1]}",),
+            absent=(expect,),
+            on_catalog=True,
+        ),
+        SHIPPED_CASES[0],
+    ]
+    together = Batch(shipped).judge(cases)
+    assert untimed(together) == untimed([judge_alone(c, shipped) for c in cases])
+    assert together[0].outcome is Outcome.PASS
 
 
 # -- coverage

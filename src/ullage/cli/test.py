@@ -87,11 +87,10 @@ def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
 
 def run(args: Namespace) -> ExitCode:
     """Print what became of each case. Raises UsageError and PolicyError."""
-    for option, given in (("--facts", args.facts), ("--fail-on", args.fail_on)):
-        if given:
-            raise UsageError(
-                f"`ullage test` does not take `{option}`", "a law test gives its own rows"
-            )
+    if args.fail_on:
+        raise UsageError(
+            "`ullage test` does not take `--fail-on`", "a law test says what it expects"
+        )
     if "" in args.paths:
         raise UsageError("a path is empty", "write `.` for the working folder")
     if args.threshold and not args.coverage:
@@ -105,11 +104,22 @@ def run(args: Namespace) -> ExitCode:
         from ullage.yamlnodes import collector_paused
 
         with collector_paused():
-            rules, _ = folders(args.rules, None, rows=True)
+            rules, facts = folders(args.rules, args.facts, rows=False)
             paths = [Path(word) for word in args.paths] or [default_tests(rules[0])]
             cases = read_cases(paths)
+            on_catalog = any(case.on_catalog for case in cases)
+            if args.facts and not on_catalog:
+                raise UsageError(
+                    "no law test stands on facts, which `--facts` names",
+                    "one that does says `facts: catalog`",
+                )
+            policy = (
+                Policy.read(rules, facts, override=args.override)
+                if on_catalog
+                else Policy.read(rules, [], rows={})
+            )
             report = run_tests(
-                Policy.load(rules, rows={}),
+                policy,
                 cases,
                 choice=args.choice,
                 fail_fast=args.fail_fast,

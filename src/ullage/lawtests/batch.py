@@ -16,13 +16,13 @@ from clingo.symbol import Function, Symbol
 
 from ullage import progress
 from ullage.calls import Calls
-from ullage.facts import FactBase, load_facts, table_readers
-from ullage.findings import Finding, PolicyError, errors_of
+from ullage.facts import FactBase
+from ullage.findings import Finding, PolicyError
 from ullage.lawtests.alone import ended, judge_alone, with_findings
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
 from ullage.lawtests.probes import PROBE, Probes
-from ullage.lawtests.rows import edited_rows, key_columns
+from ullage.lawtests.rows import Giver
 from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
 from ullage.policy import Policy
@@ -37,8 +37,8 @@ from ullage.solve import Ground
 from ullage.standings import standings
 from ullage.testreport import CaseResult
 
-AT_ONCE = 1000
-"""How many cases are ground together at most."""
+MOST_ROWS = 50_000
+"""How many rows are ground together at most, if they are of more cases than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Base:
 
 
 class Batch:
-    """Judges cases of one policy, many at once."""
+    """Judges cases of one policy, many at once; the policy's facts are the catalog."""
 
     def __init__(self, rules: Policy, probes: Probes | None = None) -> None:
         """For the rules of a policy; what its ``probes`` see is kept in ``seen``."""
@@ -61,31 +61,25 @@ class Batch:
         self.rules = by_case(self.book.rules)
         self.tables = rules.declarations.tables
         self.read: Reads = reads(self.book.rules, self.tables)
-        self._keys = key_columns(self.tables)
+        self._giver = Giver(rules)
 
     def judge(self, cases: Sequence[LawCase]) -> list[CaseResult]:
         """A result for each case, none of which is skipped, in their order."""
         results: dict[int, CaseResult] = {}
         bases: list[Base] = []
-        declarations, derived = self._policy.declarations, self._policy.derived
-        readers = table_readers(declarations)
         progress.phase("reading cases")
         for case in cases:
             start = perf_counter()
-            rows, amiss = edited_rows(case, self._keys)
-            if amiss:
-                results[id(case)] = ended(case, (), "; ".join(amiss), perf_counter() - start)
-                continue
-            facts, findings = load_facts(
-                declarations, [], rows=rows, derived=derived, readers=readers
-            )
-            if errors := errors_of(findings):
-                results[id(case)] = with_findings(case, _told(errors), perf_counter() - start)
+            given = self._giver.facts(case)
+            if given.amiss:
+                results[id(case)] = ended(case, (), "; ".join(given.amiss), perf_counter() - start)
+            elif given.errors:
+                results[id(case)] = with_findings(case, _told(given.errors), perf_counter() - start)
             elif case.findings:
                 # What it expects is found by solving, and would spoil the grounding of others.
                 results[id(case)] = judge_alone(case, self._policy)
             else:
-                bases.append(Base(case, facts))
+                bases.append(Base(case, given.facts))
         for case, result in self._judged(bases):
             results[id(case)] = result
         return [results[id(case)] for case in cases]
@@ -126,7 +120,7 @@ class Batch:
         flags = wary(rules)
         progress.phase("lowering rules")
         lowered = lower(rules, levels, flags)
-        left = [list(bases[n : n + AT_ONCE]) for n in range(0, len(bases), AT_ONCE)][::-1]
+        left = _portions(bases)[::-1]
         while left:
             portion = left.pop()
             grounded = self._sound(portion, lowered, flags)
@@ -247,6 +241,20 @@ class CaseAnswer:
     def texts(self, name: str, arity: int) -> list[str]:
         """The same of one that is read as text."""
         return self.written.get(name, [])
+
+
+def _portions(bases: Sequence[Base]) -> list[list[Base]]:
+    """The cases in runs of no more rows than are ground together."""
+    portions: list[list[Base]] = []
+    held = 0
+    for base in bases:
+        rows = sum(map(len, base.facts.rows.values()))
+        if not portions or held + rows > MOST_ROWS:
+            portions.append([])
+            held = 0
+        portions[-1].append(base)
+        held += rows
+    return portions
 
 
 def _probes(rule: Rule) -> bool:

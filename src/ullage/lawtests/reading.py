@@ -37,8 +37,8 @@ def _no_cases(at: Position, message: str) -> Finding:
     )
 
 
-_FILE_KEYS = ("law", "skip", "given", "cases")
-_CASE_KEYS = ("name", "skip", "remove", "set", "given", "expect", "absent", "findings")
+_FILE_KEYS = ("law", "skip", "facts", "given", "cases")
+_CASE_KEYS = ("name", "skip", "facts", "remove", "set", "given", "expect", "absent", "findings")
 _EXPECT_KEYS = (
     "law",
     "plan",
@@ -62,11 +62,13 @@ class _Reader:
     nodes: Nodes
     law: str = ""
     skip: str = ""
+    on_catalog: bool = False
 
     def file(self, root: Node) -> list[LawCase]:
         entries = self._entries(root, "a file of law tests", _FILE_KEYS)
         self.law = self.nodes.text(entries.get("law"), "`law`") or ""
         self.skip = self._reason(entries)
+        self.on_catalog = self._stands_on_catalog(entries)
         shared = self._rows(entries.get("given"))
         elements = self.nodes.elements(entries.get("cases"), "`cases`")
         if not elements:
@@ -102,6 +104,7 @@ class _Reader:
             frozenset(self._texts(entries.get("findings"), "`findings`")),
             self.law,
             self._reason(entries) or self.skip,
+            self._stands_on_catalog(entries) or self.on_catalog,
         )
         # One that is skipped may wait for what it is to expect.
         if not (case.expect or case.absent or case.findings or case.skip):
@@ -123,6 +126,19 @@ class _Reader:
         if not reason or reason in ("true", "false"):
             self._bad("`skip` gives no reason", node, "write why, as in `skip: waits for a figure`")
         return reason
+
+    def _stands_on_catalog(self, entries: Mapping[str, Node]) -> bool:
+        node = entries.get("facts")
+        if node is None:
+            return False
+        text = self.nodes.text(node, "`facts`")
+        if text is not None and text != "catalog":
+            self._bad(
+                f"`facts` is `{text}`",
+                node,
+                "write `facts: catalog` for rows on top of the policy's facts, or drop it",
+            )
+        return True
 
     def _expectations(self, node: Node | None, what: str) -> list[Expectation]:
         found = []
