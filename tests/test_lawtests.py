@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -447,6 +447,179 @@ def test_cases_on_the_shipped_catalog_end_alike_together_and_alone() -> None:
     together = Batch(shipped).judge(cases)
     assert untimed(together) == untimed([judge_alone(c, shipped) for c in cases])
     assert together[0].outcome is Outcome.PASS
+
+
+# -- recording
+
+
+TO_RECORD = """\
+law: cut
+given:
+  box:
+    # the only one
+    - {box: b, size: 3 KiB, parts: 2}
+cases:
+  - name: right
+    expect:
+      - {subject: {box: b}, verdict: cut}
+  - name: wrong  # thrice
+    set: {box/b/parts: 4}
+    expect:
+      - subject: {box: b}  # the one
+        verdict: cut
+        reasons: []
+        values: {part: 1 KiB, free: 1 B}
+  # Nobody knows yet.
+  - name: open
+    set: {box/b/size: 1 KiB, box/b/parts: 3, box/b/share: 20%}
+  - name: without a subject
+    remove: [box/b]
+    expect:
+      - {subject: {box: b}, verdict: cut}
+"""
+
+RECORDED = """\
+law: cut
+given:
+  box:
+    # the only one
+    - {box: b, size: 3 KiB, parts: 2}
+cases:
+  - name: right
+    expect:
+      - {subject: {box: b}, verdict: cut}
+  - name: wrong  # thrice
+    skip: "recorded, and nobody has read it yet: drop this line once you have"
+    set: {box/b/parts: 4}
+    expect:
+      - subject: {box: b}  # the one
+        verdict: small
+        reasons: [too_small(768 B)]
+        values: {part: 768 B, free: null}
+  # Nobody knows yet.
+  - name: open
+    skip: "recorded, and nobody has read it yet: drop this line once you have"
+    set: {box/b/size: 1 KiB, box/b/parts: 3, box/b/share: 20%}
+    expect:
+      - subject: {box: b}
+        verdict: small
+        reasons: [too_small(341.33 B)]
+        values: {part: 1024/3 bytes, free: 204.80 B}
+  - name: without a subject
+    remove: [box/b]
+    expect:
+      - {subject: {box: b}, verdict: cut}
+"""
+"""3 KiB in four parts are 768 bytes, 1 KiB in three 1024/3; a fifth of 1 KiB is 204.8."""
+
+
+def test_recording_writes_what_differs_and_what_is_open(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path("tests/laws/cut.yaml")
+    path.write_text(TO_RECORD)
+    assert main(["test", "--record"]) == ExitCode.INVALID
+    assert path.read_text() == RECORDED
+    out = capsys.readouterr().out
+    assert "not recorded: there is no cut of b" in out
+    assert out.endswith("4 cases: 1 passed, 1 in error, 2 skipped\n")
+    skip = '    skip: "recorded, and nobody has read it yet: drop this line once you have"\n'
+    path.write_text(RECORDED.replace(skip, ""))
+    assert main(["test", "-k", "not without"]) == ExitCode.FINE
+    path.write_text(TO_RECORD.partition("  - name: without")[0])
+    assert main(["test", "--record"]) == ExitCode.FINE
+    assert path.read_text() == RECORDED.partition("  - name: without")[0]
+    capsys.readouterr()
+    assert main(["test"]) == ExitCode.FINE
+    assert capsys.readouterr().out.endswith("3 cases: 1 passed, 2 skipped\n")
+
+
+def test_only_chosen_cases_are_recorded(project: Path) -> None:
+    path = Path("tests/laws/cut.yaml")
+    path.write_text(TO_RECORD)
+    assert main(["test", "--record", "-k", "right"]) == ExitCode.FINE
+    assert path.read_text() == TO_RECORD
+
+
+def test_an_empty_case_is_a_finding_without_recording(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("tests/laws/cut.yaml").write_text(TO_RECORD)
+    assert main(["test"]) == ExitCode.INVALID
+    assert "the case `open` expects nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "cases:\n  - name: n\n    given: {box: [{box: b, size: 1 B}]}\n",
+            "its file names no law",
+        ),
+        ("law: cut\ncases:\n  - name: n\n", "`cut` says nothing of its rows"),
+        (
+            "law: cut\ncases:\n  - name: n\n    given: {box: [{box: b, size: 1 B}]}\n"
+            "    absent: [{subject: {box: b}}]\n",
+            "something is concluded that it expects to be absent",
+        ),
+        (
+            "law: cut\ncases:\n  - &a\n    name: n\n    given: {box: [{box: b, size: 1 B}]}\n"
+            "    expect: [{subject: {box: b}, verdict: cut}]\n",
+            "shared with others by an alias",
+        ),
+    ],
+)
+def test_what_cannot_be_recorded(
+    project: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    path = Path("tests/laws/cut.yaml")
+    path.write_text(text)
+    assert main(["test", "--record"]) == ExitCode.INVALID
+    assert f"not recorded: {said}" in capsys.readouterr().out.replace("its lines are ", "")
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("other", ["--fail-fast", "--watch"])
+def test_recording_is_by_itself(
+    project: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    assert main(["test", "--record", other]) == ExitCode.COULD_NOT_RUN
+    assert f"`--record` stands beside `{other}`" in capsys.readouterr().err
+
+
+# -- watching
+
+
+def test_watching_runs_again_after_each_change(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case is added that fails, then a rule broken, then mended; then the user ends it."""
+    law = Path("rules/cut.lp").read_text()
+    edits: list[Callable[[], object]] = [
+        lambda: add(WRONG),
+        lambda: None,
+        lambda: Path("rules/cut.lp").write_text(law + "cut("),
+        lambda: Path("rules/cut.lp").write_text(law),
+    ]
+    steps = iter(edits)
+
+    def sleep(_: float) -> None:
+        step = next(steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    monkeypatch.setattr("ullage.watching.time.sleep", sleep)
+    assert main(["test", "--watch"]) == ExitCode.INVALID
+    out, err = capsys.readouterr()
+    assert [line for line in out.splitlines() if "case" in line and ":" not in line[:6]] == [
+        "1 case: 1 passed",
+        "2 cases: 1 passed, 1 failed",
+        "2 cases: 1 passed, 1 failed",
+    ]
+    assert err.count("waits for a file to change") == 4
+    assert "rules/cut.lp" in err
+    assert err.endswith("ended; the last run exits with 3\n")
 
 
 # -- coverage

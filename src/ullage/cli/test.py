@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from ullage import progress
 from ullage.cli.exit_code import ExitCode
-from ullage.cli.output import renderer, say, write
+from ullage.cli.output import renderer, say, write, write_invalid
 from ullage.cli.parser import Once, VerbParser
-from ullage.findings import UsageError
+from ullage.findings import PolicyError, UsageError
 from ullage.render.tests import percent_text
 from ullage.testreport import TestReport
 
@@ -50,6 +50,14 @@ def arguments(parser: VerbParser) -> None:
         action=Once,
         metavar="N",
         help="judge in so many processes (default: one for each core)",
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="run again whenever a file has changed"
+    )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="write what is concluded into cases that fail or expect nothing yet, for you to read",
     )
     parser.add_argument(
         "--coverage",
@@ -93,20 +101,56 @@ def run(args: Namespace) -> ExitCode:
         )
     if "" in args.paths:
         raise UsageError("a path is empty", "write `.` for the working folder")
+    for other, given in (("--fail-fast", args.fail_fast), ("--watch", args.watch)):
+        if args.record and given:
+            raise UsageError(
+                f"`--record` stands beside `{other}`", "record once, all cases or those of `-k`"
+            )
     if args.threshold and not args.coverage:
         raise UsageError("`--threshold` stands without `--coverage`", "give both")
+    return _watch(args) if args.watch else _once(args)
+
+
+def _watch(args: Namespace) -> ExitCode:
+    """Run whenever a file has changed, until the user ends it; the status of the last run."""
+    from ullage.folders import folders
+    from ullage.watching import rounds
+
+    rules, facts = folders(args.rules, args.facts, rows=False)
+    code = ExitCode.FINE
+    try:
+        for _ in rounds([*rules, *facts, *_paths(args, rules)]):
+            try:
+                code = _once(args)
+            except PolicyError as error:
+                write_invalid(args.format, error.findings)
+                code = ExitCode.INVALID
+            say("waits for a file to change; `Ctrl-C` ends it")
+    except KeyboardInterrupt:
+        say(f"ended; the last run exits with {code.value}")
+    return code
+
+
+def _paths(args: Namespace, rules: Sequence[Path]) -> list[Path]:
+    """The law tests to run. Raises UsageError."""
+    from ullage.lawtests.running import default_tests
+
+    return [Path(word) for word in args.paths] or [default_tests(rules[0])]
+
+
+def _once(args: Namespace) -> ExitCode:
     with progress.shown(sys.stderr):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
         from ullage.folders import folders
-        from ullage.lawtests.running import default_tests, read_cases, run_tests
+        from ullage.lawtests.running import read_cases, record_cases, run_tests
         from ullage.policy import Policy
         from ullage.processes import available
         from ullage.yamlnodes import collector_paused
 
         with collector_paused():
             rules, facts = folders(args.rules, args.facts, rows=False)
-            paths = [Path(word) for word in args.paths] or [default_tests(rules[0])]
-            cases = read_cases(paths)
+            paths = _paths(args, rules)
+            cases = read_cases(paths, may_be_empty=args.record)
             on_catalog = any(case.on_catalog for case in cases)
             if args.facts and not on_catalog:
                 raise UsageError(
@@ -127,6 +171,8 @@ def run(args: Namespace) -> ExitCode:
                 covered=args.coverage,
                 processes=args.jobs or available(),
             )
+            if args.record:
+                report = record_cases(policy, cases, report, paths)
     write(renderer(args.format, sys.stdout).tests(report))
     missed = _missed(report, args.threshold)
     for line in missed:

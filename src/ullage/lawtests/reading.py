@@ -13,14 +13,14 @@ from ullage.lawtests.cases import CaseFile, Cell, Expectation, LawCase, Row, Row
 from ullage.yamlnodes import Nodes, is_absent, read_document
 
 
-def load_cases(path: Path) -> CaseFile:
-    """The cases of a file of law tests.
+def load_cases(path: Path, *, may_be_empty: bool = False) -> CaseFile:
+    """The cases of a file of law tests; with ``may_be_empty`` those that expect nothing, too.
 
     Codes: those of reading YAML; ``bad-law-test`` for a key, name or case that says nothing, and
     ``no-law-tests`` for a file without a case.
     """
     document = read_document(path)
-    reader = _Reader(Nodes(document.file, list(document.findings)))
+    reader = _Reader(Nodes(document.file, list(document.findings)), may_be_empty)
     if document.root is None:
         if document.complete:
             reader.nodes.findings.append(
@@ -60,6 +60,7 @@ class _Reader:
     """Turns the nodes of one file into cases."""
 
     nodes: Nodes
+    may_be_empty: bool
     law: str = ""
     skip: str = ""
     on_catalog: bool = False
@@ -107,8 +108,12 @@ class _Reader:
             self._stands_on_catalog(entries) or self.on_catalog,
         )
         # One that is skipped may wait for what it is to expect.
-        if not (case.expect or case.absent or case.findings or case.skip):
-            self._bad(f"the case `{name}` expects nothing", node, "add `expect:`")
+        if not (case.expect or case.absent or case.findings or case.skip or self.may_be_empty):
+            self._bad(
+                f"the case `{name}` expects nothing",
+                node,
+                "add `expect:`; `ullage test --record` writes one for you to read",
+            )
         if case.findings and (case.expect or case.absent):
             self._bad(
                 f"the case `{name}` expects findings and standings",
