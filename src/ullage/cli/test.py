@@ -13,7 +13,9 @@ from ullage import progress
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, say, write
 from ullage.cli.parser import Once, VerbParser
+from ullage.cli.reporting import write_report
 from ullage.findings import UsageError
+from ullage.render import FORMATS, REPORT_FORMATS
 from ullage.render.tests import percent_text
 from ullage.testreport import TestReport
 
@@ -21,6 +23,8 @@ PARTS = ("rules", "conditions")
 """What coverage counts."""
 
 SUMMARY = "runs the law tests: rows that are given, and what is expected of them"
+
+PRINTS = (*FORMATS, *REPORT_FORMATS)
 
 
 def arguments(parser: VerbParser) -> None:
@@ -92,19 +96,26 @@ def run(args: Namespace) -> ExitCode:
             rules, _ = folders(args.rules, None, rows=True)
             paths = [Path(word) for word in args.paths] or [default_tests(rules[0])]
             cases = read_cases(paths)
+            policy = Policy.load(rules, rows={})
             report = run_tests(
-                Policy.load(rules, rows={}),
+                policy,
                 cases,
                 choice=args.choice,
                 fail_fast=args.fail_fast,
                 every_case=args.every_case,
                 covered=args.coverage,
             )
-    write(renderer(args.format, sys.stdout).tests(report))
     missed = _missed(report, args.threshold)
+    code = ExitCode.FINE if report.sound and not missed else ExitCode.INVALID
+    if args.format in REPORT_FORMATS:
+        from ullage.itemized import of_tests
+
+        write_report(args, of_tests(report, policy.laws), code)
+    else:
+        write(renderer(args.format, sys.stdout).tests(report))
     for line in missed:
         say(line)
-    return ExitCode.FINE if report.sound and not missed else ExitCode.INVALID
+    return code
 
 
 def _missed(
