@@ -28,7 +28,10 @@ def junit(report: Report, run: Run) -> str:
     suites: dict[str, list[Item]] = {}
     for item in report.items:
         suites.setdefault(item.suite, []).append(item)
-    root = ET.Element("testsuites", {"name": f"ullage {run.verb}", **_counts(report.items)})
+    counts = _counts(report.items)
+    # Readers that hold a document to a schema know this count of suites alone.
+    del counts["skipped"]
+    root = ET.Element("testsuites", {"name": f"ullage {run.verb}", **counts})
     for number, (name, items) in enumerate(suites.items()):
         suite = ET.SubElement(root, "testsuite", {"name": _xml(name), **_counts(items)})
         if number == 0:
