@@ -416,7 +416,7 @@ def test_sarif_carries_the_page_of_each_code() -> None:
     assert rule["shortDescription"]["text"] == (
         "A row, or an atom of a rule, names a column that its table does not declare."
     )
-    page = rule["help"]["markdown"].replace("{{", "{").replace("}}", "}")
+    page = rule["help"]["markdown"]
     assert page == error_page("unknown-column")
     assert "## Fix" in page
 
@@ -436,6 +436,16 @@ def test_what_has_no_place_is_a_notification_and_the_run_failed() -> None:
     assert document(of_findings(FINDINGS[:1]), run_of("check"))["invocations"][0][
         "executionSuccessful"
     ]
+
+
+def test_a_place_that_no_location_can_name_is_told() -> None:
+    places = (Position("<query>", 1, 4), Position("rules/t.yaml", 3, 3))
+    finding = Finding("missing-unit", "`96` has no unit", places)
+    (result,) = document(of_findings([finding]), run_of("check"))["results"]
+    assert result["message"]["text"] == "`96` has no unit (<query>:1:4)"
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "rules/t.yaml"
+    assert "relatedLocations" not in result
 
 
 def test_fingerprints_stay_where_lines_move() -> None:

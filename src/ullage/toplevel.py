@@ -19,7 +19,8 @@ class Top:
     @classmethod
     def of(cls, here: Path) -> Top:
         """The top of the git checkout around a folder; the folder itself where there is none."""
-        found = next((f for f in (here, *here.parents) if (f / ".git").exists()), here)
+        around = (here, *here.parents)
+        found = next((f for f in around if os.path.exists(f / ".git")), here)
         return cls(str(found), str(here))
 
     def path(self, file: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ullage import __version__
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, write, write_program
-from ullage.findings import Finding
+from ullage.findings import Finding, UsageError
 from ullage.render import FORMATS, REPORT_FORMATS
 
 if TYPE_CHECKING:
@@ -21,14 +21,18 @@ if TYPE_CHECKING:
 def write_report(args: Namespace, report: Report, code: ExitCode) -> None:
     """Print a report of the run that ends with this code, in the chosen format and in UTF-8.
 
-    Raises UsageError where the system refuses to write.
+    Raises UsageError where the working folder is gone, and where the system refuses to write.
     """
     # Imported here: XML takes longer to load than `--help` takes to answer.
     from ullage.items import Run
     from ullage.render.reports import REPORTS
     from ullage.toplevel import Top
 
-    run = Run(args.verb, __version__, code.value, code.sentence, Top.of(Path.cwd()))
+    try:
+        here = Path.cwd()
+    except OSError as error:
+        raise UsageError("the working folder is gone", "run this in one that is there") from error
+    run = Run(args.verb, __version__, code.value, code.sentence, Top.of(here))
     write_program(REPORTS[args.format](report, run))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from urllib.parse import quote
 
 from ullage.findings import Position
@@ -28,8 +28,11 @@ def sarif(report: Report, run: Run) -> str:
     they are. Fingerprints are made of what is said and of which file, not of lines.
     """
     remarks = report.remarks
-    codes = {code: i for i, code in enumerate(dict.fromkeys(r.code for r in remarks))}
-    rules = [_rule(code, report.kinds.get(code), remarks) for code in codes]
+    levels: dict[str, set[Level]] = {}
+    for remark in remarks:
+        levels.setdefault(remark.code, set()).add(remark.level)
+    codes = {code: i for i, code in enumerate(levels)}
+    rules = [_rule(code, report.kinds.get(code), of) for code, of in levels.items()]
     seen: Counter[str] = Counter()
     results: list[Json] = []
     elsewhere: list[Json] = []
@@ -38,7 +41,7 @@ def sarif(report: Report, run: Run) -> str:
         if places:
             results.append(_result(remark, places, codes[remark.code], run, seen))
         else:
-            elsewhere.append(_notification(remark, codes[remark.code]))
+            elsewhere.append(_notification(remark, codes[remark.code], run))
     elsewhere += [{"level": "note", "message": _message(text)} for text in report.said]
     failed = any(isinstance(n, Mapping) and n["level"] == "error" for n in elsewhere)
     invocation: dict[str, Json] = {
@@ -68,16 +71,19 @@ def _lines(elements: Sequence[Json], depth: int) -> str:
     return f"[\n{inner}\n{' ' * (depth - 1)}]" if elements else "[]"
 
 
-def _rule(code: str, kind: Kind | None, remarks: Iterable[Remark]) -> Json:
-    level = next(level for level in Level for r in remarks if (r.code, r.level) == (code, level))
+def _rule(code: str, kind: Kind | None, levels: Collection[Level]) -> Json:
+    worst = next(level for level in Level if level in levels)
     short, text, page = (kind.short, kind.text, kind.page) if kind else (code, code, "")
-    help = {"text": _plain(text), "markdown": _lone(page)} if page else {"text": _plain(text)}
+    help = {"text": one_line(text)}
+    if page:
+        # Nothing is put into help, so that its braces stay as they are.
+        help["markdown"] = "\n".join(map(one_line, page.split("\n")))
     return {
         "id": one_line(code),
-        "shortDescription": {"text": cut(_plain(short), _LONGEST_SENTENCE)},
-        "fullDescription": {"text": cut(_plain(text), _LONGEST_SENTENCE)},
+        "shortDescription": {"text": cut(one_line(short), _LONGEST_SENTENCE)},
+        "fullDescription": {"text": cut(one_line(text), _LONGEST_SENTENCE)},
         "help": help,
-        "defaultConfiguration": {"level": level.value},
+        "defaultConfiguration": {"level": worst.value},
     }
 
 
@@ -93,7 +99,7 @@ def _result(
         "ruleId": one_line(remark.code),
         "ruleIndex": rule,
         "level": remark.level.value,
-        "message": _message(remark.message, remark.help),
+        "message": _said(remark, run),
         "locations": [first],
         "partialFingerprints": {"ullage/v1": f"{digest}:{seen[said]}"},
     }
@@ -104,7 +110,7 @@ def _result(
 
 def _location(position: Position, run: Run) -> Json:
     path = run.top.path(position.file) or ""
-    # A name of two letters may hold what UTF-8 cannot, and a URI has nothing for that.
+    # A name may hold half of a pair of surrogates, for which a URI has nothing.
     quoted = quote(path, safe="/", errors="replace")
     artifact: dict[str, Json] = {"uri": f"file://{quoted}"}
     if not path.startswith("/"):
@@ -118,13 +124,18 @@ def _location(position: Position, run: Run) -> Json:
     return location
 
 
-def _notification(remark: Remark, rule: int) -> Json:
-    places = "".join(f" ({p})" for p in remark.positions[:1])
+def _notification(remark: Remark, rule: int, run: Run) -> Json:
     return {
         "level": remark.level.value,
-        "message": _message(f"{remark.message}{places}", remark.help),
+        "message": _said(remark, run),
         "associatedRule": {"id": one_line(remark.code), "index": rule},
     }
+
+
+def _said(remark: Remark, run: Run) -> Json:
+    """What is told, with the places that no location can name."""
+    nowhere = (p for p in remark.positions if p.file and run.top.path(p.file) is None)
+    return _message(f"{remark.message}{''.join(f' ({p})' for p in nowhere)}", remark.help)
 
 
 def _message(text: str, help: str = "") -> Json:
@@ -134,9 +145,3 @@ def _message(text: str, help: str = "") -> Json:
 def _plain(text: str) -> str:
     """A text that holds no placeholder and no link, which messages may have."""
     return one_line(text).replace("{", "{{").replace("}", "}}").replace("](", "] (")
-
-
-def _lone(page: str) -> str:
-    """A page, each line without control characters, in which nothing is a placeholder."""
-    lines = (one_line(line) for line in page.split("\n"))
-    return "\n".join(lines).replace("{", "{{").replace("}", "}}")
