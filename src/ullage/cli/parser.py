@@ -43,7 +43,7 @@ class VerbParser(argparse.ArgumentParser):
         )
         self.takes_policy_flags = False
         self._words: Sequence[str] = ()
-        self.set_defaults(format=formats[0])
+        self.set_defaults(verb=verb, format=formats[0])
         self.add_argument(
             "--format",
             type=one_of("--format", formats),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -63,13 +63,24 @@ def _say_what_is_left_out(args: Namespace) -> None:
 
 def weigh(standings: Iterable[Standing], fail_on: Collection[str]) -> ExitCode:
     """The status that ``--fail-on`` asks for; what stands in the way is said on stderr."""
+    code, lines = weighed(standings, fail_on)
+    for line in lines:
+        say(line)
+    return code
+
+
+def weighed(
+    standings: Iterable[Standing], fail_on: Collection[str]
+) -> tuple[ExitCode, Sequence[str]]:
+    """The status that ``--fail-on`` asks for, and a line for each class that asks for one."""
     given = list(standings)
     code = ExitCode.FINE
+    lines = []
     for kind, status in _CODES.items():
         found = [f"{s.law} {s.subject_text}" for s in given if s.standing is kind]
         if found and kind.value in fail_on:
             are = "standings are" if len(found) > 1 else "standing is"
             rest = f", and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
-            say(f"{len(found)} {are} {kind.value}: {', '.join(found[:_MOST_NAMED])}{rest}")
+            lines.append(f"{len(found)} {are} {kind.value}: {', '.join(found[:_MOST_NAMED])}{rest}")
             code = code or status
-    return code
+    return code, lines

@@ -10,7 +10,7 @@ from ullage.diff.git import Repository
 from ullage.findings import Finding, PolicyError, UsageError, errors_of
 from ullage.folders import folders
 from ullage.policy import Policy
-from ullage.stored import AnyPath
+from ullage.stored import AnyPath, of_commit
 from ullage.textfiles import files_below, read_bytes
 from ullage.yamlnodes import YAML_ENDINGS
 
@@ -125,7 +125,7 @@ class Sides:
         findings = errors_of(policy.check())
         if findings:
             raise PolicyError(
-                [_at(f, where[:12]) for f in findings] if isinstance(where, str) else findings
+                [_at(f, where) for f in findings] if isinstance(where, str) else findings
             )
         return policy
 
@@ -144,7 +144,7 @@ def _words(words: Sequence[str]) -> tuple[str, str, bool]:
 def _at(finding: Finding, commit: str) -> Finding:
     """A finding whose places are named as git names them: ``REVISION:path``."""
     places = tuple(
-        replace(p, file=p.file if p.file.startswith("<") else f"{commit}:{p.file}")
+        replace(p, file=p.file if p.file.startswith("<") else of_commit(commit, p.file))
         for p in finding.positions
     )
     return replace(finding, positions=places)
