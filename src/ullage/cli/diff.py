@@ -42,9 +42,10 @@ def run(args: Namespace) -> ExitCode:
         )
     with working(args):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
+        from ullage.days import today
         from ullage.diff.sides import Sides
 
-        old, new = Sides(args.rules, args.facts, args.override).pair(args.sides)
+        old, new = Sides(args.rules, args.facts, args.override, args.on or today()).pair(args.sides)
         found = old.diff(new)
     if args.format == "markdown":
         from ullage.render.markdown import diff_markdown

@@ -87,10 +87,13 @@ def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
 
 def run(args: Namespace) -> ExitCode:
     """Print what became of each case. Raises UsageError and PolicyError."""
-    for option, given in (("--facts", args.facts), ("--fail-on", args.fail_on)):
+    for option, given in (("--facts", args.facts), ("--fail-on", args.fail_on), ("--on", args.on)):
         if given:
             raise UsageError(
-                f"`ullage test` does not take `{option}`", "a law test gives its own rows"
+                f"`ullage test` does not take `{option}`",
+                "a law test is of what is concluded, which no waiver changes"
+                if option == "--on"
+                else "a law test gives its own rows",
             )
     if "" in args.paths:
         raise UsageError("a path is empty", "write `.` for the working folder")

@@ -36,6 +36,7 @@ from ullage.rules.terms import Rule
 from ullage.solve import Ground
 from ullage.standings import standings
 from ullage.testreport import CaseResult
+from ullage.waivers import faults
 
 AT_ONCE = 1000
 """How many cases are ground together at most."""
@@ -79,7 +80,7 @@ class Batch:
             facts, findings = load_facts(
                 declarations, [], rows=rows, derived=derived, readers=readers
             )
-            if errors := errors_of(findings):
+            if errors := errors_of([*findings, *faults(facts, self.book)]):
                 results[id(case)] = with_findings(case, _told(errors), perf_counter() - start)
             elif case.findings:
                 # What it expects is found by solving, and would spoil the grounding of others.
