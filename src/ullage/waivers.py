@@ -203,7 +203,7 @@ def _idle(given: _Given, standing: Standing, refusal: str) -> Iterator[Finding]:
             "idle-waiver",
             given.at("subject"),
             f"`{shorten(standing.subject_text)}` of `{standing.law}` is "
-            f"{standing.standing.value}, so nothing waives `{refusal}`",
+            f"{standing.standing.value}, and a waiver of `{refusal}` suspends nothing",
             "delete the row",
         )
         return

@@ -15,7 +15,7 @@ from ullage.render import FORMATS
 from ullage.results import StandingClass
 
 FAIL_ON = {
-    StandingClass.REFUSED.value: "exit with 2 where a standing is refused",
+    StandingClass.REFUSED.value: "exit with 2 where a standing is refused, and not waived",
     StandingClass.UNESTABLISHED.value: "with 4 where one is unestablished",
 }
 """The words that ``--fail-on`` takes, and what each does."""
