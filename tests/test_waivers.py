@@ -7,6 +7,7 @@ crucible has 16 GiB, of which a tenth is kept free, and `serve` needs 15 GiB: `t
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support import write_rules
+from test_diff import commit, repo
 
 from ullage import Policy, PolicyError, Set, UsageError
 from ullage.changes import Add
 from ullage.cli import main
 from ullage.days import read_day
-from ullage.diff.result import Diff, Verdict
+from ullage.diff.result import Diff, Verdict, step
 from ullage.findings import Finding, Severity
 from ullage.lawtests.running import read_cases, run_tests
 from ullage.moves import Moved
@@ -33,6 +35,8 @@ from ullage.records.record import Record
 from ullage.records.replay import replay
 from ullage.render import FORMATS, View
 from ullage.results import Standing, StandingClass, Waiver
+
+__all__ = ["repo"]
 
 SMALL = Path(__file__).resolve().parents[1] / "docs" / "small"
 MAY = date(2026, 5, 4)
@@ -647,6 +651,115 @@ def test_the_day_is_kept_by_every_policy_that_is_made_of_one(tmp_path: Path) -> 
     for found in (policy.why("room", "serve"), policy.why_not("room", "serve")):
         assert found.standing is not None
         assert found.standing.waived
+
+
+REFUSALS = ("heavy", "heavy(1000 bytes)", "heavy(2 bytes)", "open")
+DAYS = (date(2026, 5, 3), date(2026, 5, 4), date(2026, 5, 5))
+PLACES = ("hall", "yard")
+
+GIVEN = st.dictionaries(
+    st.tuples(st.sampled_from(PLACES), st.sampled_from(REFUSALS)), st.sampled_from(DAYS)
+)
+SHAPES = st.tuples(st.booleans(), st.booleans())
+"""Whether an item is too heavy, and whether it is open."""
+
+
+def worked_out(heavy: bool, open_: bool, place: str, given: Mapping[tuple[str, str], date]) -> bool:
+    """Whether an item is waived on the day of these tests, by hand."""
+    there = {r for (p, r), day in given.items() if p == place and day >= MAY}
+    covered = {"heavy": there & {"heavy", "heavy(1000 bytes)"}, "open": there & {"open"}}
+    reasons = ["heavy"] * heavy + ["open"] * open_
+    return bool(reasons) and all(covered[r] for r in reasons)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Policy:
+    """The policy of ``LAW`` on the day of these tests; rows are given to it."""
+    return items(tmp_path_factory.mktemp("law"), waivers=[])
+
+
+def two(shapes: Sequence[tuple[bool, bool]]) -> list[dict[str, object]]:
+    return [
+        item("2 kB" if heavy else "1 kB", sealed=not open_, place=place)
+        for place, (heavy, open_) in zip(PLACES, shapes, strict=True)
+    ]
+
+
+def given_rows(given: Mapping[tuple[str, str], date]) -> list[dict[str, object]]:
+    return [ship(r, f"urn/{p}", expires=day.isoformat()) for (p, r), day in given.items()]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.tuples(SHAPES, SHAPES), GIVEN, st.randoms())
+def test_waivers_in_any_order_change_nothing_that_is_concluded(
+    bare: Policy,
+    shapes: tuple[tuple[bool, bool], ...],
+    given: dict[tuple[str, str], date],
+    luck: random.Random,
+) -> None:
+    rows = given_rows(given)
+    plain = bare.over({"item": two(shapes)})
+    found = bare.over({"item": two(shapes), "waiver": rows}).standings()
+    assert [replace(s, waivers=()) for s in found] == list(plain.standings())
+    assert [s.waived for s in found] == [
+        worked_out(*shape, place, given) for shape, place in zip(shapes, PLACES, strict=True)
+    ]
+    luck.shuffle(rows)
+    assert bare.over({"item": two(shapes), "waiver": rows}).standings() == found
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.tuples(SHAPES, SHAPES), GIVEN, GIVEN)
+def test_what_a_change_of_waivers_moves_is_worked_out_by_hand(
+    bare: Policy,
+    shapes: tuple[tuple[bool, bool], ...],
+    before: dict[tuple[str, str], date],
+    after: dict[tuple[str, str], date],
+) -> None:
+    old, new = (
+        bare.over({"item": two(shapes), "waiver": given_rows(rows)}) for rows in (before, after)
+    )
+    found = old.diff(new)
+    sides = [{s.subject_text: s for s in p.standings()} for p in (old, new)]
+    moved = [n for n in sides[0] if sides[0][n].waivers != sides[1][n].waivers]
+    assert sorted(r.move.subject_text for r in found.moved) == sorted(moved)
+    ways = {step(r.move) for r in found.moved}
+    by_hand = {
+        worked_out(*shape, place, after) - worked_out(*shape, place, before)
+        for shape, place in zip(shapes, PLACES, strict=True)
+        if f"urn/{place}" in moved
+    }
+    assert ways == by_hand
+    for reasoned in found.moved:
+        named = {c.what.split(": ")[0] for c in reasoned.causes}
+        subject = reasoned.move.subject_text
+        assert named
+        assert all(what.startswith(f"waiver ship/{subject}/") for what in named)
+
+
+def test_a_history_has_the_commit_that_waived(
+    repo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("rules/tables/waivers.yaml").write_text(TABLE)
+    commit("a table of waivers")
+    Path("facts/waivers.yaml").write_text(json.dumps({"waiver": [row()]}))
+    commit("serve is waived")
+    words = ("log", "serve", "--on", "2027-03-01")
+    _, out, _ = run(capsys, *words, "--format", "json")
+    document = valid("log", out)
+    assert [(t["commit"]["title"], t["way"]) for t in document["moves"]] == [
+        ("serve is waived", "looser")
+    ]
+    assert document["standings"][0]["waivers"] == [WAIVED]
+    status, out, _ = run(capsys, *words, "--fail-on", "refused")
+    assert status == 0
+    assert "waived until 2027-03-01 by lab: it swaps" in out.splitlines()[1]
+    status, out, _ = run(capsys, "log", "serve", "--on", "2027-03-02", "--fail-on", "refused")
+    assert status == 2
+    assert "the inventory of May" in out
+    assert "waived" not in out
+    _, out, _ = run(capsys, "diff", "HEAD~1", "HEAD", "--on", "2027-03-02")
+    assert out.startswith("equal: nothing moves\n")
 
 
 # Records.

@@ -166,7 +166,12 @@ class Loader:
         keys = dict(self._under.waiver_keys) if self._under is not None else {}
         if WAIVER in self.tables:
             keys |= self.tables[WAIVER].key_cells
-        return FactBase(MappingProxyType(rows), self.declarations, tuple(self.supposed), keys)
+        return FactBase(
+            MappingProxyType(rows),
+            self.declarations,
+            tuple(self.supposed),
+            MappingProxyType(keys),
+        )
 
     def sorted_findings(self) -> list[Finding]:
         """What is amiss so far, in order of place."""

@@ -24,7 +24,8 @@ def arguments(parser: VerbParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Print what does not hold; nothing where every step of every proof does.
 
-    Raises UsageError for a file that cannot be read and for ``--on``, PolicyError where the policy is invalid.
+    Raises UsageError for a file that cannot be read and for ``--on``, PolicyError where the policy
+    is invalid.
     """
     if args.on:
         raise UsageError(
