@@ -588,6 +588,16 @@ def test_a_day_that_went_by_is_no_change(tmp_path: Path) -> None:
     assert one(march).waived
 
 
+def test_a_day_that_went_by_is_no_cause_of_what_moved_on_it(tmp_path: Path) -> None:
+    old, new = (folder(tmp_path / name, row()) for name in "ab")
+    machines = new / "facts" / "machines.yaml"
+    machines.write_text(machines.read_text().replace("128 GiB", "100 GiB"))
+    found = load(old, date(2027, 3, 1)).diff(load(new, date(2027, 3, 2)))
+    assert causes(found) == [
+        ("train", True, ["fact changed machine anvil: memory 128 GiB -> 100 GiB"])
+    ]
+
+
 def test_a_table_that_is_declared_with_its_first_waiver(tmp_path: Path) -> None:
     old, new = folder(tmp_path / "a"), folder(tmp_path / "b", row())
     (old / "rules" / "tables" / "waivers.yaml").unlink()
@@ -984,6 +994,17 @@ def test_an_idle_waiver_is_a_warning_of_check(
     assert help in finding.help
     text = (there / "facts" / "waivers.yaml").read_text()
     assert finding.positions[0].column == text.index(f'"{column}": ') + len(f'"{column}": ') + 1
+    supposed = load(there).supposing([Set("machine", "anvil", "gpus", "2")])
+    assert supposed.check() == (finding,)
+
+
+def test_what_is_not_refused_is_not_waived_whatever_its_reasons(tmp_path: Path) -> None:
+    policy = items(tmp_path, item("7 B"), waivers=[ship("odd")])
+    found = one(policy, "urn/hall")
+    assert found.standing is StandingClass.ESTABLISHED
+    assert [r.name for r in found.reasons] == ["odd"]
+    assert (found.waived, found.waivers) == (False, ())
+    assert codes(policy.check()) == ["idle-waiver"]
 
 
 def test_a_text_that_names_two_subjects_is_no_waiver_of_either(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from ullage.results import Standing, Term, Value, Waiver, exact_text_of
 from ullage.rules.book import RuleBook
 from ullage.rules.declared import LawDecl
 from ullage.sorts import EntitySort, FormsSort, TextSort
-from ullage.waivertable import WAIVER
 
 KEY = "ULLAGE_RECORD_KEY"
 """The environment variable that holds the key of the masks' digests."""
@@ -145,8 +144,7 @@ class Masks:
         )
         for name in ("refusal", "reason", "owner", "expires"):
             text = str(shown[name])
-            secret = (WAIVER, name) in self.columns or (name == "refusal" and hides)
-            shown[name] = self.key.mask(text) if secret else self.text(text)
+            shown[name] = self.key.mask(text) if hides and name == "refusal" else self.text(text)
         return shown
 
     def hides(self, standing: Standing, law: LawDecl) -> bool:
