@@ -17,7 +17,19 @@ from ullage.cli.app import VERBS
 from ullage.cli.exit_code import ExitCode
 from ullage.render import REPORT_FORMATS
 
-SMALL = Path(__file__).resolve().parents[1] / "docs" / "small"
+ROOT = Path(__file__).resolve().parents[1]
+SMALL = ROOT / "docs" / "small"
+
+WAIVER = """\
+waiver:
+  - law: room
+    subject: serve
+    refusal: too_large
+    reason: it {runs} <cold>, 100%
+    owner: A. Keeper
+    expires: 2027-03-01
+    source: decision of 4 May
+"""
 
 CASES = """\
 law: room
@@ -181,3 +193,31 @@ def test_they_are_utf_8_whatever_stdout_is(
     assert "sérvice" in (
         json.dumps(json.loads(told), ensure_ascii=False) if format == "sarif" else told
     )
+
+
+def test_a_waived_refusal_counts_for_nothing_and_says_on_whose_word(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Through the last day it is suppressed and skipped, and on the next it fails again."""
+    shutil.copy(ROOT / "rules" / "tables" / "waivers.yaml", project / "rules" / "tables")
+    (project / "facts" / "waivers.yaml").write_text(WAIVER, "utf-8")
+    words = "waived until 2027-03-01 by A. Keeper: it {runs} <cold>, 100%"
+    flags = ("standings", "--subject", "serve", "--on", "2027-03-01", "--format")
+    (result,) = json.loads(run(capsys, *flags, "sarif")[1])["runs"][0]["results"]
+    assert result["suppressions"] == [
+        {"kind": "external", "status": "accepted", "justification": words}
+    ]
+    assert result["level"] == "note"
+    waives = result["relatedLocations"][-1]["physicalLocation"]
+    assert waives["artifactLocation"]["uri"] == "lab/facts/waivers.yaml"
+    case = ET.fromstring(run(capsys, *flags, "junit")[1]).find("testsuite/testcase/skipped")
+    assert case is not None
+    assert words in (case.text or "") + (case.get("message") or "")
+    github = run(capsys, *flags, "github")[1]
+    assert github.startswith("::notice file=lab/facts/machines.yaml,")
+    assert words.replace("%", "%25") in github
+    assert "ok 1 - room: serve # SKIP" in run(capsys, *flags, "tap")[1]
+    flags = (*flags[:-2], "2027-03-02", "--format")
+    assert run(capsys, *flags, "github")[1].startswith("::error ")
+    (result,) = json.loads(run(capsys, *flags, "sarif")[1])["runs"][0]["results"]
+    assert "suppressions" not in result

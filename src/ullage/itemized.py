@@ -14,6 +14,7 @@ from ullage.places import Places
 from ullage.render.diffs import VERDICTS, identity, tally
 from ullage.render.human import said
 from ullage.render.moves import stays
+from ullage.render.waivers import waiver_lines
 from ullage.results import Law, Standing, StandingClass, exact_text_of, plainly
 from ullage.testreport import CaseResult, Outcome, TestReport, Uncovered
 
@@ -91,8 +92,8 @@ def of_standings(
 ) -> Report:
     """An item for each standing, in the suite of its law.
 
-    Established ones pass, refused ones fail, and unestablished ones are skipped, or fail where
-    ``failing`` names their class.
+    Established ones pass, refused ones fail, or are skipped where they are waived, and
+    unestablished ones are skipped, or fail where ``failing`` names their class.
     """
     items = tuple(_standing(s, places.of(s), failing) for s in standings)
     if not items:
@@ -115,15 +116,19 @@ def _standing(
     outcome, level = _OUTCOMES[kind]
     if kind.value in failing:
         outcome, level = Outcome.FAIL, Level.ERROR
-    words = said(standing)
+    if standing.waived:
+        outcome, level = Outcome.SKIPPED, Level.NOTE
+    waivers = waiver_lines(standing)
+    words = "; ".join(filter(None, [said(standing), *waivers]))
     remark = Remark(
         level,
         standing.law,
         f"{standing.law} {subject}",
         f"{subject} is {kind.value}: {words}" if words else f"{subject} is {kind.value}",
-        positions,
+        (*positions, *(replace(w.position, note="waives it") for w in standing.waivers)),
         "",
         ("standing", subject),
+        "; ".join(waivers) if standing.waived else "",
     )
     return Item(standing.law, subject, outcome, positions, (remark,))
 

@@ -29,6 +29,7 @@ class Remark:
 
     ``code`` names its kind, ``title`` the message in a few words. ``identity`` is what stays the
     same where the same thing is told by another run, though it may stand on another line.
+    ``suspended`` says on whose word and until when it is to count for nothing, where it is.
     """
 
     level: Level
@@ -38,6 +39,7 @@ class Remark:
     positions: tuple[Position, ...] = ()
     help: str = ""
     identity: tuple[str, ...] = ()
+    suspended: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,10 @@ def run(args: Namespace) -> ExitCode:
         )
     with working(args):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
+        from ullage.days import today
         from ullage.diff.sides import Sides
 
-        old, new = Sides(args.rules, args.facts, args.override).pair(args.sides)
+        old, new = Sides(args.rules, args.facts, args.override, args.on or today()).pair(args.sides)
         found = old.diff(new)
     code, line = _weighed(found, args.fail_on)
     if args.format in REPORT_FORMATS:

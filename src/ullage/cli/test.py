@@ -99,10 +99,12 @@ def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
 
 def run(args: Namespace) -> ExitCode:
     """Print what became of each case. Raises UsageError and PolicyError."""
-    if args.fail_on:
-        raise UsageError(
-            "`ullage test` does not take `--fail-on`", "a law test says what it expects"
-        )
+    for option, given, why in (
+        ("--fail-on", args.fail_on, "a law test says what it expects"),
+        ("--on", args.on, "a law test is of what is concluded, which no waiver changes"),
+    ):
+        if given:
+            raise UsageError(f"`ullage test` does not take `{option}`", why)
     if "" in args.paths:
         raise UsageError("a path is empty", "write `.` for the working folder")
     for other, given in (("--fail-fast", args.fail_fast), ("--watch", args.watch)):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 
+from ullage.days import today
 from ullage.diff.git import Repository
 from ullage.findings import Finding, PolicyError, UsageError, errors_of
 from ullage.folders import folders
@@ -19,11 +21,15 @@ _Texts = list[tuple[str, object]]
 
 @dataclass(slots=True)
 class Sides:
-    """Reads policies from folders and revisions, by what ``--rules`` and ``--facts`` name."""
+    """Reads policies from folders and revisions, by what ``--rules`` and ``--facts`` name.
+
+    All of them have the waivers of one day: that a day went by is no change.
+    """
 
     rules: Sequence[Path] | None = None
     facts: Sequence[Path] | None = None
     override: bool = False
+    on: date = field(default_factory=today)
     _repository: Repository | None = field(default=None, init=False)
     _last: tuple[_Texts, _Texts] | None = field(default=None, init=False)
 
@@ -121,7 +127,7 @@ class Sides:
         where: Path | str | None,
         like: Policy | None,
     ) -> Policy:
-        policy = Policy.read(*places, override=self.override, like=like)
+        policy = Policy.read(*places, override=self.override, like=like, on=self.on)
         findings = errors_of(policy.check())
         if findings:
             raise PolicyError(

@@ -105,6 +105,14 @@ def _result(
     }
     if others:
         result["relatedLocations"] = others
+    if remark.suspended:
+        result["suppressions"] = [
+            {
+                "kind": "external",
+                "status": "accepted",
+                "justification": one_line(remark.suspended),
+            }
+        ]
     return result
 
 
