@@ -123,7 +123,7 @@ class Batch:
         for base in bases:
             for slot, level in fact_levels(base.facts, self.read).items():
                 levels[slot] = max(level, levels.get(slot, 0))
-        tries = _Tries([*self.rules, *self._probes], levels)
+        tries = Tries([*self.rules, *self._probes], levels)
         left = list(reversed(_portions(bases)))
         while left:
             portion = left.pop()
@@ -138,7 +138,7 @@ class Batch:
                 half = len(portion) // 2
                 left += [portion[half:], portion[:half]]
 
-    def _sound(self, bases: Sequence[Base], tries: _Tries) -> Grounded | None:
+    def _sound(self, bases: Sequence[Base], tries: Tries) -> Grounded | None:
         """The program of some cases, ground; None where something is amiss with one of them."""
         before = tries.flags
         try:
@@ -155,7 +155,7 @@ class Batch:
             return None
         return grounded
 
-    def _ground(self, bases: Sequence[Base], tries: _Tries) -> tuple[Grounded, Flags]:
+    def _ground(self, bases: Sequence[Base], tries: Tries) -> tuple[Grounded, Flags]:
         """One try, and the flags that it asks for. Raises PolicyError, and TooWide."""
         flags = tries.flags
         try:
@@ -203,7 +203,7 @@ class Batch:
 
 
 @dataclass(slots=True)
-class _Tries:
+class Tries:
     """Some rules as they are lowered for one try after another; ``flags`` are those of the next."""
 
     rules: Sequence[TypedRule]

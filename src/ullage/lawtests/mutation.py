@@ -1,0 +1,460 @@
+"""Which mutants of a policy's rules its law tests notice.
+
+Two groundings find it. In the first every case is judged by the rules as they are, and beside each
+rule stand its mutants: a case in which a mutant concludes just what its rule does cannot tell them
+apart. Of the others, some are judged in *versions*, many by one grounding: a version is a case
+judged by the rules with one mutant among them (``ullage.rules.versions``).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import clingo
+from clingo.core import MessageCode
+from clingo.symbol import Function, Symbol
+
+from ullage import progress
+from ullage.findings import PolicyError, errors_of
+from ullage.lawtests.batch import Base, Tries
+from ullage.lawtests.cases import LawCase
+from ullage.lawtests.compare import found, mismatches
+from ullage.lawtests.grounding import Program, case_facts, grounded
+from ullage.lawtests.mutants import Mutant, Operator
+from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
+from ullage.plans import plans
+from ullage.policy import Policy
+from ullage.rules import graph
+from ullage.rules.cases import CASE, by_case
+from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
+from ullage.rules.delta import needed, nodes_of, reached
+from ullage.rules.encode import fact_levels, reads
+from ullage.rules.inference import TypedRule
+from ullage.rules.lowering import Levels, Line, Lowered
+from ullage.rules.lowering.program import rule_text
+from ullage.rules.numbers import TooWide
+from ullage.rules.terms import Atom, Fun, uses
+from ullage.rules.versions import VERSION, VERSIONS, by_version, in_version
+from ullage.standings import standings
+
+_OWN = "_own'"
+_MUTANT = "_mutant'"
+_APART = "_apart'"
+_BLAMED = "_blamed'"
+_ONLY = "_only'"
+_WITHOUT = "_without'"
+
+_MUTANTS_AT_ONCE = 400
+_VERSIONS_AT_ONCE = 600
+_ROUNDS = (2, 6, 24)
+"""Of a mutant that nothing has killed, so many more cases are judged in each round, then all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a mutant: the case that killed it; else in how many it concludes otherwise."""
+
+    mutant: Mutant
+    killed: LawCase | None
+    apart: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    mutant: int
+    base: int
+
+
+@dataclass(slots=True)
+class _State:
+    """The cases that tell a mutant from its rule and are still to be judged, the best last."""
+
+    left: list[int]
+    apart: int
+    killed: int | None = None
+
+
+class Mutation:
+    """Judges mutants of one policy by cases that pass as its rules are."""
+
+    def __init__(self, rules: Policy, mutants: Sequence[Mutant], bases: Sequence[Base]) -> None:
+        self._book = rules.book
+        self._tables = rules.declarations.tables
+        self._mutants = mutants
+        self._bases = bases
+        self._size = [sum(len(rows) for rows in b.facts.rows.values()) for b in bases]
+        self._asked = [asked(b.case) for b in bases]
+        edges: dict[str, set[str]] = {}
+        for typed in self._book.rules:
+            below = edges.setdefault(graph.node(typed.rule.head), set())
+            for use in uses(typed.rule.body):
+                below.add(graph.node(use.atom))
+                edges.setdefault(graph.node(use.atom), set())
+        members = graph.components(edges)
+        self._order = {name: i for i, nodes in enumerate(members) for name in nodes}
+        self._circles = {n for m in members for n in m if len(m) > 1 or n in edges[n]}
+        self._cones: dict[str, frozenset[str]] = {}
+
+    def judged(self) -> list[Verdict]:
+        """A verdict for each mutant, in their order; those that clingo cannot ground are none."""
+        order = sorted(range(len(self._mutants)), key=lambda m: -self._order[self._head(m)])
+        states: dict[int, _State] = {}
+        for first in range(0, len(order), _MUTANTS_AT_ONCE):
+            some = order[first : first + _MUTANTS_AT_ONCE]
+            for mutant, cases in self._apart(some).items():
+                states[mutant] = _State(self._ranked(mutant, cases), len(cases))
+        for most in (*_ROUNDS, len(self._bases)):
+            versions = [
+                _Version(m, state.left.pop())
+                for m in order
+                if m in states and states[m].killed is None
+                for state in (states[m],)
+                for _ in range(min(most, len(state.left)))
+            ]
+            for portion in self._portions(versions):
+                pending = [v for v in portion if states[v.mutant].killed is None]
+                for version in self._killing(pending):
+                    if states[version.mutant].killed is None:
+                        states[version.mutant].killed = version.base
+        return [
+            Verdict(
+                self._mutants[m],
+                None if state.killed is None else self._bases[state.killed].case,
+                state.apart,
+            )
+            for m, state in sorted(states.items())
+        ]
+
+    def _head(self, mutant: int) -> str:
+        return graph.node(self._mutants[mutant].original.rule.head)
+
+    def _cone(self, node: str) -> frozenset[str]:
+        """What builds on a node, and itself."""
+        if node not in self._cones:
+            self._cones[node] = frozenset(reached(self._book.rules, self._tables, {node}))
+        return self._cones[node]
+
+    def _owners(self, nodes: frozenset[str]) -> list[LawDecl | PlanDecl]:
+        """The laws and plans of which something may move with nodes."""
+        return [o for o in self._book.owners if not nodes.isdisjoint(nodes_of(o))]
+
+    def _ranked(self, mutant: int, cases: Iterable[int]) -> list[int]:
+        """Cases, the most promising last: those that ask for what may move, then small ones."""
+        names = {o.name for o in self._owners(self._cone(self._head(mutant)))}
+        return sorted(cases, key=lambda c: (bool(names & self._asked[c]), -self._size[c]))
+
+    def _portions(self, versions: Sequence[_Version]) -> Iterator[Sequence[_Version]]:
+        for first in range(0, len(versions), _VERSIONS_AT_ONCE):
+            yield versions[first : first + _VERSIONS_AT_ONCE]
+
+    def _levels(self, bases: Iterable[Base], rules: Sequence[TypedRule]) -> Levels:
+        levels: Levels = {}
+        read = reads(rules, self._tables)
+        for base in bases:
+            for slot, level in fact_levels(base.facts, read).items():
+                levels[slot] = max(level, levels.get(slot, 0))
+        return levels
+
+    # Which cases tell a mutant from its rule.
+
+    def _apart(self, numbers: Sequence[int]) -> dict[int, set[int]]:
+        """The cases in which each mutant concludes otherwise, or is amiss."""
+        beside = _Beside(self._book.rules, self._mutants, numbers, self._circles)
+        wanted = {self._head(m) for m in numbers}
+        for number in numbers:
+            typed = self._mutants[number].typed
+            if typed is not None:
+                wanted |= {graph.node(u.atom) for u in uses(typed.rule.body)}
+                wanted |= {
+                    f"{u.atom.name}/" for u in uses(typed.rule.body) if u.atom.name in self._tables
+                }
+        base = needed(self._book.rules, self._tables, wanted)
+        read = reads([*base, *beside.mutated], self._tables)
+        levels = self._levels(self._bases, [*base, *beside.mutated])
+        tries = Tries(beside.rules(base), levels)
+        refused = _refused(tries.lowered())
+        if refused:
+            return self._apart([m for m in numbers if m not in refused])
+        apart: dict[int, set[int]] = {m: set() for m in numbers}
+        for portion in _portions(range(len(self._bases)), self._size):
+            bases = [self._bases[i] for i in portion]
+
+            def lines(lowered: Lowered) -> tuple[list[str], list[str]]:
+                blames = (_blame(line, CASE) for line in lowered.lines)
+                more = [*beside.lines, *(text for text in blames if text)]
+                return case_facts(bases, read, lowered), more
+
+            program = grounded(tries, lines, widen=False)
+            for name in (_APART, _BLAMED):
+                for symbol in program.atoms(name, 2):
+                    mutant, case = (a.number for a in symbol.arguments)
+                    if mutant >= 0:
+                        apart[mutant].add(portion[case])
+        return apart
+
+    # Which cases end otherwise.
+
+    def _killing(self, versions: Sequence[_Version]) -> set[_Version]:
+        """Those versions of which the case does not pass."""
+        if not versions:
+            return set()
+        try:
+            return self._judge(versions)
+        except (PolicyError, TooWide):
+            if len(versions) == 1:
+                return {versions[0]}
+        half = len(versions) // 2
+        return self._killing(versions[:half]) | self._killing(versions[half:])
+
+    def _judge(self, versions: Sequence[_Version]) -> set[_Version]:
+        """The same, of versions that are ground together. Raises PolicyError, and TooWide."""
+        numbers = {v.mutant: n for n, v in enumerate(versions)}
+        del numbers
+        mutants = sorted({v.mutant for v in versions})
+        cases = sorted({v.base for v in versions})
+        place = {c: i for i, c in enumerate(cases)}
+        moving = frozenset().union(*(self._cone(self._head(m)) for m in mutants))
+        owners = self._owners(moving)
+        moving = moving.union(*map(nodes_of, owners))
+        replaced = {self._mutants[m].number for m in mutants}
+        rules = [
+            by_version(t, moving, never=f"{_WITHOUT}{n}" if n in replaced else "")
+            for n, t in enumerate(self._book.rules)
+            if graph.node(t.rule.head) in moving
+        ]
+        rules += [
+            by_version(typed, moving, only=f"{_ONLY}{m}")
+            for m in mutants
+            if (typed := self._mutants[m].typed) is not None
+        ]
+        authored = [t for t in self._book.rules if graph.node(t.rule.head) in moving]
+        authored += [t for m in mutants if (t := self._mutants[m].typed) is not None]
+        below = {graph.node(u.atom) for t in authored for u in uses(t.rule.body)} - moving
+        base = [
+            t
+            for t in needed(self._book.rules, self._tables, below)
+            if graph.node(t.rule.head) not in moving
+        ]
+        bases = [self._bases[c] for c in cases]
+        read = reads([*authored, *base], self._tables)
+        tries = Tries([*by_case(base), *rules], self._levels(bases, [*authored, *base]))
+        told_of = list(telling_lines(owners, lambda name: f"{in_version(name)}(C,_,"))
+        asks = list(ask_lines(self._bases[v.base].case for v in versions))
+        worlds = []
+        for number, version in enumerate(versions):
+            at = f"({number},{place[version.base]})"
+            worlds += [f"{VERSIONS}{at}.", f"{_ONLY}{version.mutant}{at}."]
+            worlds.append(f"{_WITHOUT}{self._mutants[version.mutant].number}({number}).")
+
+        def lines(lowered: Lowered) -> tuple[list[str], list[str]]:
+            blames = (_blame(line, VERSION) for line in lowered.lines)
+            more = [*told_of, *asks, *(text for text in blames if text)]
+            return [*case_facts(bases, read, lowered), *worlds], more
+
+        program = grounded(tries, lines)
+        blamed = {s.arguments[1].number for s in program.atoms(_BLAMED, 2)}
+        killing = {versions[n] for n in blamed}
+        if program.ground.amiss(program.lowered, program.context) and not blamed:
+            if len(versions) == 1:
+                return {versions[0]}
+            half = len(versions) // 2
+            return self._killing(versions[:half]) | self._killing(versions[half:])
+        return killing | self._differing(program, versions, owners, blamed)
+
+    def _differing(
+        self,
+        program: Program,
+        versions: Sequence[_Version],
+        owners: Sequence[LawDecl | PlanDecl],
+        passed_over: set[int],
+    ) -> set[_Version]:
+        """The versions whose conclusions are amiss, or not those that their case expects."""
+        amiss = {s.arguments[0].number for s in program.atoms(AMISS, 1)}
+        answers = [_Answer() for _ in versions]
+        for name, arity in (dict(BUILTIN) | {o.collects: len(o.arguments) for o in owners}).items():
+            for symbol in program.atoms(told(name), arity + 1):
+                version, *args = symbol.arguments
+                answers[version.number].symbols[name].append(Function(name, args))
+        progress.phase("comparing")
+        found_out = set()
+        for number, (version, answer) in enumerate(zip(versions, answers, strict=True)):
+            if number in passed_over:
+                continue
+            if number in amiss or self._differs(version, answer, owners):
+                found_out.add(version)
+        return found_out
+
+    def _differs(
+        self, version: _Version, answer: _Answer, owners: Sequence[LawDecl | PlanDecl]
+    ) -> bool:
+        names = {o.name for o in owners} & self._asked[version.base]
+        if not names:
+            return False
+        case = self._bases[version.base].case
+        laws = {n: law for n, law in self._book.laws.items() if n in names}
+        declared = {n: plan for n, plan in self._book.plans.items() if n in names}
+        stand, _ = standings(answer, laws, ())
+        planned, _ = plans(answer, declared, (), ())
+        asking = dataclasses.replace(
+            case,
+            expect=tuple(e for e in case.expect if (e.plan or e.law) in names),
+            absent=tuple(e for e in case.absent if (e.plan or e.law) in names),
+        )
+        return bool(mismatches(asking, found(stand, planned)))
+
+
+class _Beside:
+    """Mutants beside the rules as they are, and lines that tell where they conclude otherwise."""
+
+    def __init__(
+        self,
+        rules: Sequence[TypedRule],
+        mutants: Sequence[Mutant],
+        numbers: Sequence[int],
+        circles: set[str],
+    ) -> None:
+        self._rules = rules
+        self._of_head: dict[str, list[int]] = defaultdict(list)
+        for number, typed in enumerate(rules):
+            self._of_head[graph.node(typed.rule.head)].append(number)
+        self._split = {
+            n
+            for m in numbers
+            for n in self._of_head[graph.node(mutants[m].original.rule.head)]
+            if len(self._of_head[graph.node(mutants[m].original.rule.head)]) > 1
+        }
+        self.mutated: list[TypedRule] = []
+        """The rules of mutants, as authors would have written them."""
+        self._probes: list[TypedRule] = []
+        self.lines: list[str] = []
+        for number in numbers:
+            self._add(number, mutants[number], circles)
+
+    def rules(self, base: Sequence[TypedRule]) -> list[TypedRule]:
+        """The rules to lower: those of the policy that are needed, and the mutants."""
+        numbers = {id(t): n for n, t in enumerate(self._rules)}
+        kept = []
+        for typed in base:
+            number = numbers[id(typed)]
+            made = by_case([typed])[0]
+            if number in self._split:
+                made = _headed(made, f"{_OWN}{number}")
+                atom = _atom_text(typed.rule.head)
+                self.lines.append(rule_text(atom, [_named(atom, f"{_OWN}{number}")]))
+            kept.append(made)
+        return [*kept, *self._probes]
+
+    def _add(self, number: int, mutant: Mutant, circles: set[str]) -> None:
+        head = mutant.original.rule.head
+        atom = _atom_text(head)
+        own = _named(atom, f"{_OWN}{mutant.number}") if mutant.number in self._split else atom
+        made = _named(atom, f"{_MUTANT}{number}")
+        apart = f"{_APART}({number},C)"
+        if mutant.typed is not None:
+            self.mutated.append(mutant.typed)
+            probe = _headed(by_case([mutant.typed])[0], f"{_MUTANT}{number}")
+            self._probes.append(probe)
+        if graph.node(head) in circles:
+            self.lines.append(rule_text(apart, [own]))
+            if mutant.typed is not None:
+                self.lines.append(rule_text(apart, [made]))
+            return
+        others = [
+            f"not {_named(atom, f'{_OWN}{n}')}"
+            for n in self._of_head[graph.node(head)]
+            if n != mutant.number
+        ]
+        if mutant.typed is None:
+            self.lines.append(rule_text(apart, [own, *others]))
+        else:
+            self.lines.append(rule_text(apart, [made, f"not {atom}"]))
+            self.lines.append(rule_text(apart, [own, f"not {made}", *others]))
+
+
+@dataclass(slots=True)
+class _Answer:
+    """The conclusions of one version; it is read as a model is."""
+
+    symbols: dict[str, list[Symbol]] = field(default_factory=lambda: defaultdict(list))
+
+    def atoms(self, name: str, arity: int) -> list[Symbol]:
+        """The atoms of a predicate, in no order."""
+        return self.symbols.get(name, [])
+
+    def texts(self, name: str, arity: int) -> list[str]:
+        """The same, written out."""
+        return [str(s) for s in self.symbols.get(name, [])]
+
+
+def _atom_text(head: Atom) -> str:
+    """The atoms in a case that a head may be, as text.
+
+    Of what every law derives the law stands in it, as in its rules: clingo takes what builds on one
+    law for no circle with what builds on another.
+    """
+    args = [f"A{i}" for i in range(len(head.args))]
+    if head.name in BUILTIN and isinstance(head.args[0], Fun):
+        args[0] = head.args[0].name
+    return f"{head.name}({','.join(['C', *args])})"
+
+
+def _named(atom: str, name: str) -> str:
+    return name + atom[atom.index("(") :]
+
+
+def _headed(typed: TypedRule, name: str) -> TypedRule:
+    """A rule of another predicate, with the arguments of its own."""
+    head = dataclasses.replace(typed.rule.head, name=name)
+    return dataclasses.replace(
+        typed,
+        rule=dataclasses.replace(typed.rule, head=head),
+        places={**typed.places, id(head): typed.places[id(typed.rule.head)]},
+        kept=(*typed.kept, typed.rule, head),
+    )
+
+
+_FAILURE = re.compile(r"(?:_undefined|_empty)'\d+\(")
+
+
+def _blame(line: Line, of: str) -> str:
+    """A line that tells whose failure a line of the lowered program finds; empty for others."""
+    if not _FAILURE.match(line.text) or of not in line.text:
+        return ""
+    name = line.rule.head.name
+    mutant = name.removeprefix(_MUTANT) if name.startswith(_MUTANT) else "-1"
+    return f"{_BLAMED}({mutant},{of}) :- {line.text.split(' :- ', 1)[1]}"
+
+
+def _refused(lowered: Lowered) -> set[int]:
+    """The mutants of which clingo could not ground the lowered rules."""
+    messages: list[str] = []
+
+    def log(code: MessageCode, message: str) -> None:
+        messages.append(message)
+
+    lines = [x for x in lowered.lines if x.rule.head.name.startswith(_MUTANT)]
+    control = clingo.Control(["-Wno-atom-undefined"], logger=log, message_limit=100_000)
+    texts = (f"{x.text[:-1]}; _never'." if " :- " in x.text else x.text for x in lines)
+    try:
+        control.add("base", [], "\n".join(texts))
+        control.ground([("base", [])])
+    except RuntimeError:
+        pass
+    found = set()
+    for message in messages:
+        match = re.match(r"<block>:(\d+):", message)
+        if match and "unsafe" in message:
+            found.add(int(lines[int(match.group(1)) - 1].rule.head.name.removeprefix(_MUTANT)))
+    return found
+
+
+def _portions(numbers: Sequence[int], size: Sequence[int]) -> list[list[int]]:
+    """All cases in two portions: what the first shows of figures is known for the second."""
+    first = set(numbers[::8])
+    return [
+        p for p in ([n for n in numbers if n in first], [n for n in numbers if n not in first]) if p
+    ]
