@@ -123,8 +123,11 @@ def test_an_edit_of_no_row_is_a_mismatch() -> None:
         remove=("host/none",),
         set=(("host/nil/unified", "true"),),
     )
-    _, amiss = edited_rows(case, {"host": ("host",)})
-    assert amiss == ["remove: no given row is `host/none`", "set: no given row is `host/nil`"]
+    _, left = edited_rows(case, {"host": ("host",)})
+    assert [edit.without_row for edit in left] == [
+        "remove: no given row is `host/none`",
+        "set: no given row is `host/nil`",
+    ]
 
 
 def test_a_wrong_expectation_is_told_cell_by_cell(tmp_path: Path) -> None:

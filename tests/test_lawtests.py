@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,11 @@ from ullage import Policy
 from ullage.cli.app import main
 from ullage.cli.exit_code import ExitCode
 from ullage.findings import UsageError
-from ullage.lawtests import LawCase, load_cases
+from ullage.lawtests import Expectation, LawCase, load_cases, running
 from ullage.lawtests.alone import judge_alone
 from ullage.lawtests.batch import Batch
 from ullage.lawtests.choosing import chooser
+from ullage.processes import available
 from ullage.testreport import CaseResult, Outcome
 
 ROOT = Path(__file__).parent.parent
@@ -295,6 +296,330 @@ def test_generated_cases_end_alike_together_and_alone(
     ]
     together = Batch(policy).judge(cases)
     assert untimed(together) == untimed([judge_alone(c, policy) for c in cases])
+
+
+@pytest.mark.skipif(available() < 2, reason="needs processes that copy this one")
+def test_cases_end_alike_in_one_process_and_in_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "WORTH", 1)
+    some = SHIPPED_CASES[5::40]
+    cases = [dataclasses.replace(c, skip="" if n % 7 else "why") for n, c in enumerate(some)]
+    one, two = (
+        running.run_tests(SHIPPED, cases, covered=True, processes=processes) for processes in (1, 2)
+    )
+    assert untimed(one.results) == untimed(two.results)
+    assert one.coverage == two.coverage
+    assert len(one.of(Outcome.SKIPPED)) == len(cases[::7])
+
+
+def test_no_number_of_processes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "-j", "0"]) == ExitCode.COULD_NOT_RUN
+    assert "`-j` does not take `0`" in capsys.readouterr().err
+
+
+# -- cases on top of the catalog
+
+
+FACTS = """\
+box:
+  - {box: c, size: 4 KiB, parts: 2, source: x}
+  - {box: d, size: 1 KiB, parts: 2, source: x}
+"""
+
+ON_CATALOG = """\
+law: cut
+facts: catalog
+cases:
+  - name: as the catalog has it
+    expect:
+      - {subject: {box: c}, verdict: cut, values: {part: 2 KiB}}
+      - {subject: {box: d}, verdict: small}
+  - name: a cell and a row of it otherwise
+    set: {box/c/parts: 8}
+    remove: [box/d]
+    expect:
+      - {subject: {box: c}, verdict: small, values: {part: 512 B}}
+    absent:
+      - {subject: {box: d}}
+  - name: a row beside it, and one in place of one
+    given:
+      box:
+        - {box: d, size: 3 KiB}
+        - {box: e, size: 1 MiB, parts: 4}
+    set: {box/c/parts: null}
+    expect:
+      - {subject: {box: c}, verdict: uncut}
+      - {subject: {box: d}, verdict: uncut}
+      - {subject: {box: e}, verdict: cut, values: {part: 256 KiB}}
+  - name: a faulty cell
+    set: {box/c/parts: many}
+    findings: [not-a-count]
+"""
+
+
+def write_on_catalog(text: str = ON_CATALOG) -> None:
+    """Facts, and a file of law tests on top of them."""
+    Path("facts/box.yaml").write_text(FACTS)
+    Path("tests/laws/catalog.yaml").write_text(text)
+
+
+def test_cases_on_top_of_the_catalog(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog()
+    assert main(["test"]) == ExitCode.FINE, capsys.readouterr().out
+    assert capsys.readouterr().out == "5 cases: 5 passed\n"
+
+
+def test_the_catalog_is_that_of_the_flag(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog()
+    Path("other").mkdir()
+    Path("other/box.yaml").write_text(FACTS.replace("parts: 2", "parts: 1"))
+    assert main(["test", "--facts", "other", "-k", "has"]) == ExitCode.INVALID
+    out = capsys.readouterr().out
+    assert "box of c" not in out
+    assert "value `part`: expected 2 KiB, found 4096 bytes" in out
+    assert "cut of d: verdict: expected `small`, found `cut`" in out
+
+
+def test_facts_that_no_case_stands_on_are_refused(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["test", "--facts", "facts"]) == ExitCode.COULD_NOT_RUN
+    assert "no law test stands on facts" in capsys.readouterr().err
+
+
+def test_a_faulty_catalog_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog()
+    Path("facts/box.yaml").write_text(FACTS.replace("4 KiB", "4 kibs"))
+    assert main(["test"]) == ExitCode.INVALID
+    assert "facts/box.yaml:2:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ("remove: [box/nil]", "remove: no row is `box/nil`"),
+        ("remove: [bag/c]", "remove: no row is `bag/c`"),
+        ("set: {box/nil/parts: 1}", "no such row is in `box`"),
+        ("set: {bag/c/parts: 1}", "no table `bag` is declared"),
+        ("set: {box/c/part: 1}", "table `box` has no column `part`"),
+        ("set: {box/c/box: e}", "it is in the key of `box`"),
+        ("set: {box/c/size: null}", "a row of `box` has no column `size`"),
+        ("given: {box: [{box: e, size: 1 B}, {box: e, size: 2 B}]}", "`e` is already a row"),
+    ],
+)
+def test_edits_of_the_catalog_that_cannot_be_made(
+    project: Path, capsys: pytest.CaptureFixture[str], edit: str, said: str
+) -> None:
+    case = f"law: cut\nfacts: catalog\ncases:\n  - name: n\n    {edit}\n    absent:\n"
+    write_on_catalog(f"{case}      - {{subject: {{box: z}}}}\n")
+    assert main(["test"]) == ExitCode.INVALID
+    out = capsys.readouterr().out
+    assert said in out
+    assert out.endswith("2 cases: 1 passed, 1 in error\n")
+
+
+def test_a_catalog_of_another_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_on_catalog(ON_CATALOG.replace("facts: catalog", "facts: shipped"))
+    assert main(["test"]) == ExitCode.INVALID
+    err = capsys.readouterr().err
+    assert "error[bad-law-test]: `facts` is `shipped`" in err
+    assert "tests/laws/catalog.yaml:2:8" in err
+
+
+def test_cases_on_the_shipped_catalog_end_alike_together_and_alone() -> None:
+    """One host as it is, and with half its memory; figures of the rows as the file has them."""
+    shipped = Policy.load(rules=[ROOT / "rules"], facts=[ROOT / "facts"])
+    standing = shipped.standings("node_memory")[0]
+    subject = tuple((name, str(part)) for name, part in standing.subject)
+    nowhere = SHIPPED_CASES[0].position
+    expect = Expectation("node_memory", subject, nowhere, verdict=standing.verdict)
+    cases = [
+        LawCase("as it is", nowhere, {}, expect=(expect,), on_catalog=True),
+        LawCase(
+            "without it",
+            nowhere,
+            {},
+            remove=(f"host/{subject[0][1]}",),
+            absent=(expect,),
+            on_catalog=True,
+        ),
+        SHIPPED_CASES[0],
+    ]
+    together = Batch(shipped).judge(cases)
+    assert untimed(together) == untimed([judge_alone(c, shipped) for c in cases])
+    assert together[0].outcome is Outcome.PASS
+
+
+# -- recording
+
+
+TO_RECORD = """\
+law: cut
+given:
+  box:
+    # the only one
+    - {box: b, size: 3 KiB, parts: 2}
+cases:
+  - name: right
+    expect:
+      - {subject: {box: b}, verdict: cut}
+  - name: wrong  # thrice
+    set: {box/b/parts: 4}
+    expect:
+      - subject: {box: b}  # the one
+        verdict: cut
+        reasons: []
+        values: {part: 1 KiB, free: 1 B}
+  # Nobody knows yet.
+  - name: open
+    set: {box/b/size: 1 KiB, box/b/parts: 3, box/b/share: 20%}
+  - name: without a subject
+    remove: [box/b]
+    expect:
+      - {subject: {box: b}, verdict: cut}
+"""
+
+RECORDED = """\
+law: cut
+given:
+  box:
+    # the only one
+    - {box: b, size: 3 KiB, parts: 2}
+cases:
+  - name: right
+    expect:
+      - {subject: {box: b}, verdict: cut}
+  - name: wrong  # thrice
+    skip: "recorded, and nobody has read it yet: drop this line once you have"
+    set: {box/b/parts: 4}
+    expect:
+      - subject: {box: b}  # the one
+        verdict: small
+        reasons: [too_small(768 B)]
+        values: {part: 768 B, free: null}
+  # Nobody knows yet.
+  - name: open
+    skip: "recorded, and nobody has read it yet: drop this line once you have"
+    set: {box/b/size: 1 KiB, box/b/parts: 3, box/b/share: 20%}
+    expect:
+      - subject: {box: b}
+        verdict: small
+        reasons: [too_small(341.33 B)]
+        values: {part: 1024/3 bytes, free: 204.80 B}
+  - name: without a subject
+    remove: [box/b]
+    expect:
+      - {subject: {box: b}, verdict: cut}
+"""
+"""3 KiB in four parts are 768 bytes, 1 KiB in three 1024/3; a fifth of 1 KiB is 204.8."""
+
+
+def test_recording_writes_what_differs_and_what_is_open(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path("tests/laws/cut.yaml")
+    path.write_text(TO_RECORD)
+    assert main(["test", "--record"]) == ExitCode.INVALID
+    assert path.read_text() == RECORDED
+    out = capsys.readouterr().out
+    assert "not recorded: there is no cut of b" in out
+    assert out.endswith("4 cases: 1 passed, 1 in error, 2 skipped\n")
+    skip = '    skip: "recorded, and nobody has read it yet: drop this line once you have"\n'
+    path.write_text(RECORDED.replace(skip, ""))
+    assert main(["test", "-k", "not without"]) == ExitCode.FINE
+    path.write_text(TO_RECORD.partition("  - name: without")[0])
+    assert main(["test", "--record"]) == ExitCode.FINE
+    assert path.read_text() == RECORDED.partition("  - name: without")[0]
+    capsys.readouterr()
+    assert main(["test"]) == ExitCode.FINE
+    assert capsys.readouterr().out.endswith("3 cases: 1 passed, 2 skipped\n")
+
+
+def test_only_chosen_cases_are_recorded(project: Path) -> None:
+    path = Path("tests/laws/cut.yaml")
+    path.write_text(TO_RECORD)
+    assert main(["test", "--record", "-k", "right"]) == ExitCode.FINE
+    assert path.read_text() == TO_RECORD
+
+
+def test_an_empty_case_is_a_finding_without_recording(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("tests/laws/cut.yaml").write_text(TO_RECORD)
+    assert main(["test"]) == ExitCode.INVALID
+    assert "the case `open` expects nothing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "cases:\n  - name: n\n    given: {box: [{box: b, size: 1 B}]}\n",
+            "its file names no law",
+        ),
+        ("law: cut\ncases:\n  - name: n\n", "`cut` says nothing of its rows"),
+        (
+            "law: cut\ncases:\n  - name: n\n    given: {box: [{box: b, size: 1 B}]}\n"
+            "    absent: [{subject: {box: b}}]\n",
+            "something is concluded that it expects to be absent",
+        ),
+        (
+            "law: cut\ncases:\n  - &a\n    name: n\n    given: {box: [{box: b, size: 1 B}]}\n"
+            "    expect: [{subject: {box: b}, verdict: cut}]\n",
+            "shared with others by an alias",
+        ),
+    ],
+)
+def test_what_cannot_be_recorded(
+    project: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    path = Path("tests/laws/cut.yaml")
+    path.write_text(text)
+    assert main(["test", "--record"]) == ExitCode.INVALID
+    assert f"not recorded: {said}" in capsys.readouterr().out.replace("its lines are ", "")
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("other", ["--fail-fast", "--watch"])
+def test_recording_is_by_itself(
+    project: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    assert main(["test", "--record", other]) == ExitCode.COULD_NOT_RUN
+    assert f"`--record` stands beside `{other}`" in capsys.readouterr().err
+
+
+# -- watching
+
+
+def test_watching_runs_again_after_each_change(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case is added that fails, then a rule broken, then mended; then the user ends it."""
+    law = Path("rules/cut.lp").read_text()
+    edits: list[Callable[[], object]] = [
+        lambda: add(WRONG),
+        lambda: None,
+        lambda: Path("rules/cut.lp").write_text(law + "cut("),
+        lambda: Path("rules/cut.lp").write_text(law),
+    ]
+    steps = iter(edits)
+
+    def sleep(_: float) -> None:
+        step = next(steps, None)
+        if step is None:
+            raise KeyboardInterrupt
+        step()
+
+    monkeypatch.setattr("ullage.watching.time.sleep", sleep)
+    assert main(["test", "--watch"]) == ExitCode.INVALID
+    out, err = capsys.readouterr()
+    assert [line for line in out.splitlines() if "case" in line and ":" not in line[:6]] == [
+        "1 case: 1 passed",
+        "2 cases: 1 passed, 1 failed",
+        "2 cases: 1 passed, 1 failed",
+    ]
+    assert err.count("waits for a file to change") == 4
+    assert "rules/cut.lp" in err
+    assert err.endswith("ended; the last run exits with 3\n")
 
 
 # -- coverage

@@ -42,8 +42,15 @@ class Calls:
         decoders = [decoder(s) for _, s in site.arguments]
         function = site.function
         assert function is not None
+        known: dict[tuple[Symbol, ...], list[Symbol]] = {}
 
         def call(*symbols: Symbol) -> list[Symbol]:
+            # Rules that stand on several relations come to the same arguments again and again.
+            if (found := known.get(symbols)) is None:
+                found = known[symbols] = evaluated(symbols)
+            return found
+
+        def evaluated(symbols: tuple[Symbol, ...]) -> list[Symbol]:
             if any(map(of_nothing, symbols)):
                 return []
             value = function([d(s) for d, s in zip(decoders, symbols, strict=True)])

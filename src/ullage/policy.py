@@ -138,8 +138,11 @@ class Policy:
 
     def over(self, rows: Mapping[str, Sequence[Mapping[str, object]]]) -> Policy:
         """The same rules over other facts, given as for ``load``: rules are read once for many."""
-        base, found = load_facts(self.declarations, [], rows=rows, derived=self.derived)
-        return Policy(self._book, base, self._of_rules, found)
+        return self.of_facts(*load_facts(self.declarations, [], rows=rows, derived=self.derived))
+
+    def of_facts(self, facts: FactBase, findings: Sequence[Finding] = ()) -> Policy:
+        """The same rules over facts that were read before, with what was found in those."""
+        return Policy(self._book, facts, self._of_rules, findings)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

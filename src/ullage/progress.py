@@ -35,10 +35,12 @@ class Progress:
         self._phase = "starting"
         self._started = time.monotonic()
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._report, name="ullage-progress", daemon=True)
+        self._thread: threading.Thread
 
     def start(self) -> None:
-        """Start to count."""
+        """Start to report, or go on."""
+        self._stopped.clear()
+        self._thread = threading.Thread(target=self._report, name="ullage-progress", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -51,7 +53,8 @@ class Progress:
         self._phase = name
 
     def _report(self) -> None:
-        if self._stopped.wait(self._quiet_seconds):
+        spent = time.monotonic() - self._started
+        if self._stopped.wait(max(0.0, self._quiet_seconds - spent)):
             return
         printed, printed_at = "", 0.0
         while True:
@@ -83,6 +86,21 @@ def phase(name: str) -> None:
     """Name the phase of the run in progress; does nothing where no progress is shown."""
     if _active is not None:
         _active.phase(name)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Run the block with no thread that reports; a process in which one runs is not to be copied.
+
+    What stood on the stream stands there still, and the seconds go on.
+    """
+    if _active is not None:
+        _active.stop()
+    try:
+        yield
+    finally:
+        if _active is not None:
+            _active.start()
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def suppose_changes(
     its line the number of the change among those of its kind.
     """
     given = list(changes)
-    changer = _Changer(base, derived)
+    changer = Changer(base, derived)
     for added in (c for c in given if isinstance(c, Add)):
         changer.add(added)
     for kind, option in ((Set, "--set"), (Unset, "--unset")):
@@ -108,7 +108,7 @@ def cell_of(
     base: FactBase, reader: ColumnReader, text: str, place: Position
 ) -> tuple[Cell | None, Sequence[Finding]]:
     """The cell that a value's text is, as ``--set`` reads it, and what is amiss with it."""
-    changer = _Changer(base, {})
+    changer = Changer(base, {})
     cell = changer.read(reader, text, place)
     return cell, errors_of(changer.loader.findings)
 
@@ -201,8 +201,8 @@ def _place(flag: Flag) -> Position:
     return Position(f"<--{flag.name}>", 1, 1)
 
 
-class _Changer:
-    """Changes rows, change by change."""
+class Changer:
+    """Changes rows, change by change; ``loader`` has them, and what is amiss with the changes."""
 
     def __init__(self, base: FactBase, derived: Mapping[str, Position]) -> None:
         self.loader = Loader.over(base, derived)

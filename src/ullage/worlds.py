@@ -38,6 +38,9 @@ from ullage.rules.lowering import Flags, Levels, Line, Lowered, lower, settled
 from ullage.rules.numbers import TooWide
 from ullage.solve import Ground, Model, seen
 
+MOST_WORLDS = 8
+"""So many worlds stand in one program: each costs more than the last, and soon a program anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -163,7 +166,9 @@ class Worlds:
                 self._levels[slot] = level
                 self._ground = None
         while True:
-            ground = self._ground or self._grounded()
+            ground = self._ground
+            if ground is None or ground.worlds >= MOST_WORLDS:
+                ground = self._grounded()
             # Whatever ends this run early has left the program half told.
             self._ground = None
             try:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from ullage import progress
 from ullage.cli.exit_code import ExitCode
-from ullage.cli.output import renderer, say, write
+from ullage.cli.output import renderer, say, write, write_invalid
 from ullage.cli.parser import Once, VerbParser
-from ullage.findings import UsageError
+from ullage.findings import PolicyError, UsageError
 from ullage.render.tests import percent_text
 from ullage.testreport import TestReport
 
@@ -44,6 +44,22 @@ def arguments(parser: VerbParser) -> None:
         "--fail-fast", action="store_true", help="end at the first case that fails or errs"
     )
     parser.add_argument(
+        "-j",
+        dest="jobs",
+        type=_jobs,
+        action=Once,
+        metavar="N",
+        help="judge in so many processes (default: one for each core)",
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="run again whenever a file has changed"
+    )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="write what is concluded into cases that fail or expect nothing yet, for you to read",
+    )
+    parser.add_argument(
         "--coverage",
         action="store_true",
         help="tell which rules and conditions no case has shown",
@@ -56,6 +72,13 @@ def arguments(parser: VerbParser) -> None:
         metavar="[rules=|conditions=]PERCENT",
         help="with --coverage, exit with 3 where less of them is covered; repeatable",
     )
+
+
+def _jobs(word: str) -> int:
+    """How many processes to judge in. Raises UsageError."""
+    if re.fullmatch(r"[1-9][0-9]{0,2}", word) is None:
+        raise UsageError(f"`-j` does not take `{word}`", "it takes a number from 1 to 999")
+    return int(word)
 
 
 def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
@@ -72,34 +95,84 @@ def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
 
 def run(args: Namespace) -> ExitCode:
     """Print what became of each case. Raises UsageError and PolicyError."""
-    for option, given in (("--facts", args.facts), ("--fail-on", args.fail_on)):
-        if given:
-            raise UsageError(
-                f"`ullage test` does not take `{option}`", "a law test gives its own rows"
-            )
+    if args.fail_on:
+        raise UsageError(
+            "`ullage test` does not take `--fail-on`", "a law test says what it expects"
+        )
     if "" in args.paths:
         raise UsageError("a path is empty", "write `.` for the working folder")
+    for other, given in (("--fail-fast", args.fail_fast), ("--watch", args.watch)):
+        if args.record and given:
+            raise UsageError(
+                f"`--record` stands beside `{other}`", "record once, all cases or those of `-k`"
+            )
     if args.threshold and not args.coverage:
         raise UsageError("`--threshold` stands without `--coverage`", "give both")
+    return _watch(args) if args.watch else _once(args)
+
+
+def _watch(args: Namespace) -> ExitCode:
+    """Run whenever a file has changed, until the user ends it; the status of the last run."""
+    from ullage.folders import folders
+    from ullage.watching import rounds
+
+    rules, facts = folders(args.rules, args.facts, rows=False)
+    code = ExitCode.FINE
+    try:
+        for _ in rounds([*rules, *facts, *_paths(args, rules)]):
+            try:
+                code = _once(args)
+            except PolicyError as error:
+                write_invalid(args.format, error.findings)
+                code = ExitCode.INVALID
+            say("waits for a file to change; `Ctrl-C` ends it")
+    except KeyboardInterrupt:
+        say(f"ended; the last run exits with {code.value}")
+    return code
+
+
+def _paths(args: Namespace, rules: Sequence[Path]) -> list[Path]:
+    """The law tests to run. Raises UsageError."""
+    from ullage.lawtests.running import default_tests
+
+    return [Path(word) for word in args.paths] or [default_tests(rules[0])]
+
+
+def _once(args: Namespace) -> ExitCode:
     with progress.shown(sys.stderr):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
         from ullage.folders import folders
-        from ullage.lawtests.running import default_tests, read_cases, run_tests
+        from ullage.lawtests.running import read_cases, record_cases, run_tests
         from ullage.policy import Policy
+        from ullage.processes import available
         from ullage.yamlnodes import collector_paused
 
         with collector_paused():
-            rules, _ = folders(args.rules, None, rows=True)
-            paths = [Path(word) for word in args.paths] or [default_tests(rules[0])]
-            cases = read_cases(paths)
+            rules, facts = folders(args.rules, args.facts, rows=False)
+            paths = _paths(args, rules)
+            cases = read_cases(paths, may_be_empty=args.record)
+            on_catalog = any(case.on_catalog for case in cases)
+            if args.facts and not on_catalog:
+                raise UsageError(
+                    "no law test stands on facts, which `--facts` names",
+                    "one that does says `facts: catalog`",
+                )
+            policy = (
+                Policy.read(rules, facts, override=args.override)
+                if on_catalog
+                else Policy.read(rules, [], rows={})
+            )
             report = run_tests(
-                Policy.load(rules, rows={}),
+                policy,
                 cases,
                 choice=args.choice,
                 fail_fast=args.fail_fast,
                 every_case=args.every_case,
                 covered=args.coverage,
+                processes=args.jobs or available(),
             )
+            if args.record:
+                report = record_cases(policy, cases, report, paths)
     write(renderer(args.format, sys.stdout).tests(report))
     missed = _missed(report, args.threshold)
     for line in missed:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ullage import progress
-from ullage.diff.changed import Piece
+from ullage.diff.changed import FactPiece, Piece
 from ullage.diff.mixture import Conclusion, Conclusions, Mixtures, Owner, Told, Undecided
 from ullage.results import Plan, Standing, Term
 
@@ -53,6 +53,13 @@ def causes(
     return _Search(mixtures, pieces, moved).found()
 
 
+MANY = 32
+"""Of more pieces those that are alike are tried together first: a trial may take a second."""
+
+Some = tuple[int, ...]
+"""The numbers of pieces that are undone together."""
+
+
 class _Search:
     def __init__(
         self, mixtures: Mixtures, pieces: Sequence[Piece], moved: Mapping[Told, Conclusion]
@@ -60,54 +67,80 @@ class _Search:
         self.mixtures = mixtures
         self.moved = moved
         self.every = range(len(pieces))
-        self.reach: list[set[Owner]] = [mixtures.reach(p) for p in pieces]
-        self.singles: dict[int, Conclusions | None] = {}
+        reach: list[set[Owner]] = [mixtures.reach(p) for p in pieces]
+        self.some = _alike(pieces) if len(pieces) > MANY else [(n,) for n in self.every]
+        self.reach = {some: set[Owner]().union(*(reach[n] for n in some)) for some in self.some}
+        self.tried: dict[Some, Conclusions | None] = {}
 
     def found(self) -> dict[Told, Moving]:
         """The causes of every conclusion that moved."""
-        found = {}
-        # A lone piece is all that differs, and needs no trial.
-        for number in self.every if len(self.every) > 1 else ():
-            if any(owner in self.reach[number] for owner, _ in self.moved):
-                progress.phase(f"undoing change {number + 1} of {len(self.every)}")
-                self.singles[number] = self.mixtures.without({number})
-        for told, old in self.moved.items():
-            near = [n for n in self.every if told[0] in self.reach[n]]
-            alone = [n for n in near if self._undoes([n], told, old)]
-            if alone:
-                found[told] = Moving(tuple(alone), True)
-            else:
-                found[told] = Moving(tuple(self._fewest(near, told, old)), False)
-        return found
+        for number, some in enumerate(self.some, start=1):
+            # What is all that differs needs no trial.
+            reached = any(owner in self.reach[some] for owner, _ in self.moved)
+            if len(some) < len(self.every) and reached:
+                progress.phase(f"undoing change {number} of {len(self.some)}")
+                self.tried[some] = self.mixtures.without(some)
+        return {told: self._moving(told, old) for told, old in self.moved.items()}
 
-    def _undoes(self, chosen: Sequence[int], told: Told, old: Conclusion) -> bool:
+    def _moving(self, told: Told, old: Conclusion) -> Moving:
+        near = [some for some in self.some if told[0] in self.reach[some]]
+        enough = [
+            half
+            for some in near
+            if self._undoes([some], told, old)
+            for half in self._halved(some, told, old)
+        ]
+        if alone := sorted(n for some in enough if len(some) == 1 for n in some):
+            return Moving(tuple(alone), True)
+        chosen = [min(enough, key=len)] if enough else self._fewest(near, told, old)
+        if any(len(some) > 1 for some in chosen):
+            singles: list[Some] = sorted((n,) for some in chosen for n in some)
+            chosen = self._none_to_keep(singles, told, old)
+        pieces = tuple(sorted(n for some in chosen for n in some))
+        return Moving(pieces, len(pieces) == 1)
+
+    def _halved(self, some: Some, told: Told, old: Conclusion) -> list[Some]:
+        """The smallest parts, by halves, of pieces that undo it together, each of which does."""
+        at = len(some) // 2
+        halves = [half for half in (some[:at], some[at:]) if half]
+        if len(halves) == 2 and (enough := [h for h in halves if self._undoes([h], told, old)]):
+            return [part for half in enough for part in self._halved(half, told, old)]
+        return [some]
+
+    def _undoes(self, chosen: Sequence[Some], told: Told, old: Conclusion) -> bool:
         """Whether the old conclusion is back without these pieces."""
-        if len(chosen) == len(self.every):
+        undone = {n for some in chosen for n in some}
+        if len(undone) == len(self.every):
             # Nothing new is left, so this is the old policy.
             return True
-        concluded = (
-            self.singles.get(chosen[0]) if len(chosen) == 1 else self.mixtures.without(chosen)
-        )
+        concluded = self.mixtures.without(undone)
         return concluded is not None and same(concluded.get(told), old)
 
-    def _fewest(self, near: Sequence[int], told: Told, old: Conclusion) -> list[int]:
+    def _fewest(self, near: Sequence[Some], told: Told, old: Conclusion) -> list[Some]:
         """Pieces that give back the old conclusion together, none of which can be kept."""
         new = self.mixtures.of_new.get(told)
-        felt = [n for n in near if self._felt(n, told, new)]
-        tries: list[list[int]] = [felt, [*near]]
-        chosen = next((c for c in tries if c and self._undoes(c, told, old)), [*self.every])
+        felt = [some for some in near if self._felt(some, told, new)]
+        tries: list[list[Some]] = [felt, [*near]]
+        chosen = next((c for c in tries if c and self._undoes(c, told, old)), [*self.some])
+        return self._none_to_keep(chosen, told, old)
+
+    def _none_to_keep(self, chosen: list[Some], told: Told, old: Conclusion) -> list[Some]:
+        """The chosen, which undo it together, without those that need not be undone for it."""
         size = max(len(chosen) // 2, 1)
+        first = True
         while True:
             left = self._without_some(chosen, size, told, old)
             # What had to stay beside a piece may go once that is gone, so the last pass drops none.
             if size == 1 and len(left) == len(chosen):
                 return left
-            chosen, size = left, max(size // 2, 1)
+            # Where neither a half nor a quarter can go, most are needed: it is as well to ask each.
+            stuck = not first and len(left) == len(chosen)
+            chosen, size, first = left, 1 if stuck else max(size // 2, 1), False
 
     def _without_some(
-        self, chosen: Sequence[int], size: int, told: Told, old: Conclusion
-    ) -> list[int]:
-        """The chosen pieces without each run of a size that is not needed, one after the other."""
+        self, chosen: Sequence[Some], size: int, told: Told, old: Conclusion
+    ) -> list[Some]:
+        """The chosen without each run of a size that is not needed, one after the other."""
         left = [*chosen]
         at = 0
         while at < len(left):
@@ -118,10 +151,21 @@ class _Search:
                 at += size
         return left
 
-    def _felt(self, number: int, told: Told, new: Conclusion) -> bool:
-        """Whether something else is concluded without a piece, or nothing sound."""
-        concluded = self.singles.get(number)
+    def _felt(self, some: Some, told: Told, new: Conclusion) -> bool:
+        """Whether something else is concluded without some pieces, or nothing sound."""
+        concluded = self.tried.get(some)
         if concluded is None:
             return True
         here = concluded.get(told)
         return isinstance(here, Undecided) or not same(here, new)
+
+
+def _alike(pieces: Sequence[Piece]) -> list[Some]:
+    """The numbers of pieces that change the same column of a table, or rules, in one file."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for number, piece in enumerate(pieces):
+        cause = piece.cause
+        edits = piece.edits if isinstance(piece, FactPiece) else ()
+        of = (edits[0].table, edits[0].column) if edits else ()
+        found.setdefault((cause.kind, cause.change, cause.place.file, *of), []).append(number)
+    return [tuple(numbers) for numbers in found.values()]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ullage.findings import Finding, errors_of
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import compare_findings, found, mismatches, not_expected
-from ullage.lawtests.rows import edited_rows, key_columns
+from ullage.lawtests.rows import Giver
 from ullage.testreport import CaseResult, Mismatch, messages, outcome_of
 
 if TYPE_CHECKING:
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 def run_case(case: LawCase, rules: Policy) -> list[str]:
     """What is amiss with a case, a line each; empty where it passes.
 
-    The case's rows stand in for the facts of ``rules``.
+    The case's rows stand in for the facts of ``rules``, or on top of them.
     """
     return messages(judge_alone(case, rules))
 
 
 def judge_alone(case: LawCase, rules: Policy) -> CaseResult:
-    """How a case ends whose rows stand in for the facts of ``rules``; it is not skipped."""
+    """How a case ends under ``rules``, whose facts are the catalog; it is not skipped."""
     start = perf_counter()
-    rows, amiss = edited_rows(case, key_columns(rules.declarations.tables))
-    if amiss:
-        return ended(case, (), "; ".join(amiss), perf_counter() - start)
-    policy = rules.over(rows)
+    given = Giver(rules).facts(case)
+    if given.amiss:
+        return ended(case, (), "; ".join(given.amiss), perf_counter() - start)
+    policy = rules.of_facts(given.facts, given.errors)
     errors = errors_of(policy.check())
     if errors or case.findings:
         return with_findings(case, errors, perf_counter() - start)

@@ -16,13 +16,13 @@ from clingo.symbol import Function, Symbol
 
 from ullage import progress
 from ullage.calls import Calls
-from ullage.facts import FactBase, load_facts, table_readers
-from ullage.findings import Finding, PolicyError, errors_of
+from ullage.facts import FactBase
+from ullage.findings import Finding, PolicyError
 from ullage.lawtests.alone import ended, judge_alone, with_findings
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
 from ullage.lawtests.probes import PROBE, Probes
-from ullage.lawtests.rows import edited_rows, key_columns
+from ullage.lawtests.rows import Giver
 from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
 from ullage.policy import Policy
@@ -30,17 +30,15 @@ from ullage.rules.book import RuleBook
 from ullage.rules.cases import CASES, by_case, of_case
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
 from ullage.rules.encode import Reads, fact_levels, fact_lines, reads
-from ullage.rules.inference import TypedRule
-from ullage.rules.lowering import Flags, Levels, Lowered, settled
-from ullage.rules.numbers import FRACTION, TooWide
-from ullage.rules.terms import Rule, uses
-from ullage.solve import Ground, Lowerings, seen
-from ullage.sorts import ExactSort
+from ullage.rules.lowering import Flags, Levels, Lowered, lower, wary
+from ullage.rules.numbers import TooWide
+from ullage.rules.terms import Rule
+from ullage.solve import Ground
 from ullage.standings import standings
 from ullage.testreport import CaseResult
 
-PARTS = 8
-"""One case of so many is ground first, and the largest, for what they show of figures."""
+MOST_ROWS = 50_000
+"""How many rows are ground together at most, if they are of more cases than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Base:
 
 
 class Batch:
-    """Judges cases of one policy, many at once."""
+    """Judges cases of one policy, many at once; the policy's facts are the catalog."""
 
     def __init__(self, rules: Policy, probes: Probes | None = None) -> None:
         """For the rules of a policy; what its ``probes`` see is kept in ``seen``."""
@@ -63,31 +61,25 @@ class Batch:
         self.rules = by_case(self.book.rules)
         self.tables = rules.declarations.tables
         self.read: Reads = reads(self.book.rules, self.tables)
-        self._keys = key_columns(self.tables)
+        self._giver = Giver(rules)
 
     def judge(self, cases: Sequence[LawCase]) -> list[CaseResult]:
         """A result for each case, none of which is skipped, in their order."""
         results: dict[int, CaseResult] = {}
         bases: list[Base] = []
-        declarations, derived = self._policy.declarations, self._policy.derived
-        readers = table_readers(declarations)
         progress.phase("reading cases")
         for case in cases:
             start = perf_counter()
-            rows, amiss = edited_rows(case, self._keys)
-            if amiss:
-                results[id(case)] = ended(case, (), "; ".join(amiss), perf_counter() - start)
-                continue
-            facts, findings = load_facts(
-                declarations, [], rows=rows, derived=derived, readers=readers
-            )
-            if errors := errors_of(findings):
-                results[id(case)] = with_findings(case, _told(errors), perf_counter() - start)
+            given = self._giver.facts(case)
+            if given.amiss:
+                results[id(case)] = ended(case, (), "; ".join(given.amiss), perf_counter() - start)
+            elif given.errors:
+                results[id(case)] = with_findings(case, _told(given.errors), perf_counter() - start)
             elif case.findings:
                 # What it expects is found by solving, and would spoil the grounding of others.
                 results[id(case)] = judge_alone(case, self._policy)
             else:
-                bases.append(Base(case, facts))
+                bases.append(Base(case, given.facts))
         for case, result in self._judged(bases):
             results[id(case)] = result
         return [results[id(case)] for case in cases]
@@ -123,13 +115,15 @@ class Batch:
         for base in bases:
             for slot, level in fact_levels(base.facts, self.read).items():
                 levels[slot] = max(level, levels.get(slot, 0))
-        tries = Tries([*self.rules, *self._probes], levels)
-        left = list(reversed(_portions(bases)))
+        rules = [*self.rules, *self._probes]
+        # A try more costs far more than figures that are written for whatever may come.
+        flags = wary(rules)
+        progress.phase("lowering rules")
+        lowered = lower(rules, levels, flags)
+        left = _portions(bases)[::-1]
         while left:
             portion = left.pop()
-            if not portion:
-                continue
-            grounded = self._sound(portion, tries)
+            grounded = self._sound(portion, lowered, flags)
             if grounded is not None:
                 yield grounded
             elif len(portion) == 1:
@@ -138,60 +132,35 @@ class Batch:
                 half = len(portion) // 2
                 left += [portion[half:], portion[:half]]
 
-    def _sound(self, bases: Sequence[Base], tries: Tries) -> Grounded | None:
+    def _sound(self, bases: Sequence[Base], lowered: Lowered, flags: Flags) -> Grounded | None:
         """The program of some cases, ground; None where something is amiss with one of them."""
-        before = tries.flags
         try:
-            while True:
-                grounded, wanted = self._ground(bases, tries)
-                if wanted == tries.flags:
-                    break
-                tries.flags = tries.foreseen(wanted)
-        except (PolicyError, TooWide):
-            grounded = None
-        if grounded is None or grounded.amiss:
-            # What only unsound cases show is nothing to lower all others for.
-            tries.flags = before
-            return None
-        return grounded
-
-    def _ground(self, bases: Sequence[Base], tries: Tries) -> tuple[Grounded, Flags]:
-        """One try, and the flags that it asks for. Raises PolicyError, and TooWide."""
-        flags = tries.flags
-        try:
-            lowered = tries.lowered()
             facts = self._facts(bases, lowered)
-        except TooWide:
-            if flags.wide:
-                raise
-            tries.flags = dataclasses.replace(flags, wide=True)
-            return self._ground(bases, tries)
-        progress.phase("grounding")
-        context = Calls(lowered, flags)
-        program = Ground()
-        program.add("facts", facts)
-        base = dataclasses.replace(
-            lowered,
-            lines=[x for x in lowered.lines if not _probes(x.rule)],
-            undefined={r: s for r, s in lowered.undefined.items() if not _probes(s.rule)},
-            empty={r: s for r, s in lowered.empty.items() if not _probes(s.rule)},
-            walks=[r for r in lowered.walks if not _probes(r)],
-        )
-        program.add("base", [line.text for line in base.lines])
-        program.parts([("facts", []), ("base", [])], base, context)
-        amiss = program.amiss(base, context)
-        if self._probes and not amiss:
+            progress.phase("grounding")
+            context = Calls(lowered, flags)
+            program = Ground()
+            program.add("facts", facts)
+            base = dataclasses.replace(
+                lowered,
+                lines=[x for x in lowered.lines if not _probes(x.rule)],
+                undefined={r: s for r, s in lowered.undefined.items() if not _probes(s.rule)},
+                empty={r: s for r, s in lowered.empty.items() if not _probes(s.rule)},
+                walks=[r for r in lowered.walks if not _probes(r)],
+            )
+            program.add("base", [line.text for line in base.lines])
+            program.parts([("facts", []), ("base", [])], base, context)
+        except (PolicyError, TooWide):
+            return None
+        if program.amiss(base, context):
+            return None
+        if self._probes:
             # What goes wrong in these alone is no fault of the policy.
             program.add("probes", [x.text for x in lowered.lines if _probes(x.rule)])
             try:
                 program.parts([("probes", [])], lowered, context)
             except PolicyError as error:
                 raise AssertionError("a probe is no rule") from error
-        wanted = seen(program.control, base, flags, context)
-        sites = {n for n, site in lowered.sites.items() if not _probes(site.rule)}
-        undefined = flags.undefined | (wanted.undefined & sites)
-        wanted = dataclasses.replace(wanted, undefined=undefined)
-        return Grounded(bases, program, amiss), wanted
+        return Grounded(bases, program)
 
     def _facts(self, bases: Sequence[Base], lowered: Lowered) -> list[str]:
         """All cases' facts as text. Raises TooWide."""
@@ -200,52 +169,6 @@ class Batch:
             facts = fact_lines(base.facts, self.read, lowered.levels, lowered.shape)
             lines += [of_case(fact, number) for fact in facts]
         return lines
-
-
-@dataclass(slots=True)
-class Tries:
-    """Some rules as they are lowered for one try after another; ``flags`` are those of the next."""
-
-    rules: Sequence[TypedRule]
-    levels: Levels
-    flags: Flags = field(default_factory=Flags)
-    done: Lowerings = field(default_factory=Lowerings)
-
-    def lowered(self) -> Lowered:
-        """The rules, lowered for what earlier tries showed. Raises TooWide."""
-        progress.phase("lowering rules")
-        return self.done.lower(self.rules, self.levels, self.flags)
-
-    def foreseen(self, wanted: Flags) -> Flags:
-        """What a try asks for, and the fractions that will come of those that it showed.
-
-        What reads a fraction mostly gives one; where it does not, it is written as one all the
-        same. Each that is foreseen saves a try. Raises TooWide.
-        """
-        if wanted.fractions == self.flags.fractions:
-            return wanted
-        sites, before = self.lowered().sites, self.lowered().levels
-        while True:
-            now = settled(self.rules, self.levels, wanted)
-            raised = {s for s, n in now.items() if n == FRACTION and before.get(s) != FRACTION}
-            inside = {slot[:length] for slot in raised for length in range(1, len(slot) + 1)}
-            reading = {
-                typed.rule.position
-                for typed in self.rules
-                if any(
-                    place.slot in inside
-                    for use in uses(typed.rule.body)
-                    for place in typed.places[id(use.atom)]
-                )
-            }
-            more = {
-                number
-                for number, site in sites.items()
-                if isinstance(site.sort, ExactSort) and site.rule.position in reading
-            }
-            if more <= wanted.fractions:
-                return wanted
-            wanted = dataclasses.replace(wanted, fractions=wanted.fractions | more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,14 +188,10 @@ class Alone:
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """A program of some cases, ground; they are numbered as they stand.
-
-    ``amiss`` is what is wrong with some of them.
-    """
+    """A program of some cases, ground; they are numbered as they stand."""
 
     bases: Sequence[Base]
     program: Ground
-    amiss: Sequence[Finding]
 
     def seen(self) -> set[str]:
         """The probes that some case has shown."""
@@ -324,25 +243,23 @@ class CaseAnswer:
         return self.written.get(name, [])
 
 
+def _portions(bases: Sequence[Base]) -> list[list[Base]]:
+    """The cases in runs of no more rows than are ground together."""
+    portions: list[list[Base]] = []
+    held = 0
+    for base in bases:
+        rows = sum(map(len, base.facts.rows.values()))
+        if not portions or held + rows > MOST_ROWS:
+            portions.append([])
+            held = 0
+        portions[-1].append(base)
+        held += rows
+    return portions
+
+
 def _probes(rule: Rule) -> bool:
     return rule.head.name.startswith(PROBE)
 
 
 def _told(errors: Iterable[Finding]) -> list[Finding]:
     return sorted(set(errors), key=lambda f: f.sort_key)
-
-
-def _portions(bases: Sequence[Base]) -> list[list[Base]]:
-    """All cases in two portions: what the first shows of figures is known for the second.
-
-    It holds the largest figures, and some of the cases of each file.
-    """
-    largest = sorted(bases, key=_largest, reverse=True)[: len(bases) // (2 * PARTS)]
-    first = {id(b) for b in [*largest, *bases[::PARTS]]}
-    rest = [b for b in bases if id(b) not in first]
-    return [[b for b in bases if id(b) in first], rest]
-
-
-def _largest(base: Base) -> int:
-    values = (c.value for rows in base.facts.rows.values() for r in rows for c in r.cells.values())
-    return max((v for v in values if type(v) is int), default=0)

@@ -56,7 +56,8 @@ class Expectation:
 class LawCase:
     """One case: the rows shared by its file, its edits of them, and what it expects.
 
-    ``law`` is that of its file; ``skip`` says why it is not judged, where it is not.
+    ``law`` is that of its file; ``skip`` says why it is not judged, where it is not. One that is
+    ``on_catalog`` has the facts of the policy besides its rows.
     """
 
     name: str
@@ -70,6 +71,7 @@ class LawCase:
     findings: frozenset[str] = frozenset()
     law: str = ""
     skip: str = ""
+    on_catalog: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,21 @@
-"""Rules ground over the facts of many cases, tried until they are lowered for what these show."""
+"""Rules ground over the facts of many cases, with the lines that ask something of them."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from clingo.symbol import Symbol
 
 from ullage import progress
 from ullage.calls import Calls
-from ullage.lawtests.batch import Base, Tries
+from ullage.declarations import Table
+from ullage.lawtests.batch import Base
 from ullage.rules.cases import CASES, of_case
-from ullage.rules.encode import Reads, fact_lines
-from ullage.rules.lowering import Lowered
-from ullage.rules.numbers import TooWide
-from ullage.solve import Ground, seen
+from ullage.rules.encode import fact_levels, fact_lines, reads
+from ullage.rules.inference import TypedRule
+from ullage.rules.lowering import Levels, Lowered, lower, wary
+from ullage.solve import Ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,41 +33,41 @@ class Program:
             yield atom.symbol
 
 
-def case_facts(bases: Sequence[Base], read: Reads, lowered: Lowered) -> list[str]:
-    """The facts of cases as text, numbered as they stand. Raises TooWide."""
-    lines = [f"{CASES}(0..{len(bases) - 1})."]
-    for number, base in enumerate(bases):
-        facts = fact_lines(base.facts, read, lowered.levels, lowered.shape)
-        lines += [of_case(fact, number) for fact in facts]
-    return lines
+class Grounder:
+    """Rules lowered once for the facts of some cases, whatever these may show.
 
-
-def grounded(
-    tries: Tries, lines: Callable[[Lowered], tuple[list[str], list[str]]], *, widen: bool = True
-) -> Program:
-    """The rules of ``tries`` with facts and further lines, ground; its flags are those it took.
-
-    Without ``widen`` a figure that leaves the narrow shape is no reason for a wide one. Raises
-    PolicyError where clingo refuses a rule, TooWide where a figure fits no shape.
+    ``read`` are the rules as authors write them, ``rules`` what they are ground as.
     """
-    while True:
-        flags = tries.flags
-        try:
-            lowered = tries.lowered()
-            facts, more = lines(lowered)
-        except TooWide:
-            if flags.wide:
-                raise
-            tries.flags = dataclasses.replace(flags, wide=True)
-            continue
+
+    def __init__(
+        self,
+        rules: Sequence[TypedRule],
+        read: Sequence[TypedRule],
+        bases: Sequence[Base],
+        tables: dict[str, Table],
+    ) -> None:
+        self._read = reads(read, tables)
+        levels: Levels = {}
+        for base in bases:
+            for slot, level in fact_levels(base.facts, self._read).items():
+                levels[slot] = max(level, levels.get(slot, 0))
+        progress.phase("lowering rules")
+        self._flags = wary(rules)
+        self.lowered = lower(rules, levels, self._flags)
+
+    def program(self, bases: Sequence[Base], lines: Iterable[str]) -> Program:
+        """The rules over the facts of cases, which are numbered as they stand, and further lines.
+
+        Raises PolicyError where clingo refuses a rule, TooWide where a figure is too large.
+        """
+        facts = [f"{CASES}(0..{len(bases) - 1})."]
+        for number, base in enumerate(bases):
+            own = fact_lines(base.facts, self._read, self.lowered.levels, self.lowered.shape)
+            facts += [of_case(fact, number) for fact in own]
         progress.phase("grounding")
-        context = Calls(lowered, flags)
+        context = Calls(self.lowered, self._flags)
         program = Ground()
         program.add("facts", facts)
-        program.add("base", [*(line.text for line in lowered.lines), *more])
-        program.parts([("facts", []), ("base", [])], lowered, context)
-        checked = lowered if widen else dataclasses.replace(lowered, ranges=[])
-        wanted = seen(program.control, checked, flags, context)
-        if wanted == flags:
-            return Program(program, lowered, context)
-        tries.flags = tries.foreseen(wanted)
+        program.add("base", [*(line.text for line in self.lowered.lines), *lines])
+        program.parts([("facts", []), ("base", [])], self.lowered, context)
+        return Program(program, self.lowered, context)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import clingo
@@ -19,12 +19,12 @@ from clingo.core import MessageCode
 from clingo.symbol import Function, Symbol
 
 from ullage import progress
-from ullage.findings import PolicyError, errors_of
-from ullage.lawtests.batch import Base, Tries
+from ullage.findings import PolicyError
+from ullage.lawtests.batch import Base
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
-from ullage.lawtests.grounding import Program, case_facts, grounded
-from ullage.lawtests.mutants import Mutant, Operator
+from ullage.lawtests.grounding import Grounder, Program
+from ullage.lawtests.mutants import Mutant
 from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
 from ullage.policy import Policy
@@ -32,9 +32,8 @@ from ullage.rules import graph
 from ullage.rules.cases import CASE, by_case
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
 from ullage.rules.delta import needed, nodes_of, reached
-from ullage.rules.encode import fact_levels, reads
 from ullage.rules.inference import TypedRule
-from ullage.rules.lowering import Levels, Line, Lowered
+from ullage.rules.lowering import Line, Lowered
 from ullage.rules.lowering.program import rule_text
 from ullage.rules.numbers import TooWide
 from ullage.rules.terms import Atom, Fun, uses
@@ -151,14 +150,6 @@ class Mutation:
         for first in range(0, len(versions), _VERSIONS_AT_ONCE):
             yield versions[first : first + _VERSIONS_AT_ONCE]
 
-    def _levels(self, bases: Iterable[Base], rules: Sequence[TypedRule]) -> Levels:
-        levels: Levels = {}
-        read = reads(rules, self._tables)
-        for base in bases:
-            for slot, level in fact_levels(base.facts, read).items():
-                levels[slot] = max(level, levels.get(slot, 0))
-        return levels
-
     # Which cases tell a mutant from its rule.
 
     def _apart(self, numbers: Sequence[int]) -> dict[int, set[int]]:
@@ -173,27 +164,17 @@ class Mutation:
                     f"{u.atom.name}/" for u in uses(typed.rule.body) if u.atom.name in self._tables
                 }
         base = needed(self._book.rules, self._tables, wanted)
-        read = reads([*base, *beside.mutated], self._tables)
-        levels = self._levels(self._bases, [*base, *beside.mutated])
-        tries = Tries(beside.rules(base), levels)
-        refused = _refused(tries.lowered())
-        if refused:
+        grounder = Grounder(beside.rules(base), [*base, *beside.mutated], self._bases, self._tables)
+        if refused := _refused(grounder.lowered):
             return self._apart([m for m in numbers if m not in refused])
+        blames = (_blame(line, CASE) for line in grounder.lowered.lines)
+        program = grounder.program(self._bases, [*beside.lines, *filter(None, blames)])
         apart: dict[int, set[int]] = {m: set() for m in numbers}
-        for portion in _portions(range(len(self._bases)), self._size):
-            bases = [self._bases[i] for i in portion]
-
-            def lines(lowered: Lowered) -> tuple[list[str], list[str]]:
-                blames = (_blame(line, CASE) for line in lowered.lines)
-                more = [*beside.lines, *(text for text in blames if text)]
-                return case_facts(bases, read, lowered), more
-
-            program = grounded(tries, lines, widen=False)
-            for name in (_APART, _BLAMED):
-                for symbol in program.atoms(name, 2):
-                    mutant, case = (a.number for a in symbol.arguments)
-                    if mutant >= 0:
-                        apart[mutant].add(portion[case])
+        for name in (_APART, _BLAMED):
+            for symbol in program.atoms(name, 2):
+                mutant, case = (a.number for a in symbol.arguments)
+                if mutant >= 0:
+                    apart[mutant].add(case)
         return apart
 
     # Which cases end otherwise.
@@ -212,8 +193,6 @@ class Mutation:
 
     def _judge(self, versions: Sequence[_Version]) -> set[_Version]:
         """The same, of versions that are ground together. Raises PolicyError, and TooWide."""
-        numbers = {v.mutant: n for n, v in enumerate(versions)}
-        del numbers
         mutants = sorted({v.mutant for v in versions})
         cases = sorted({v.base for v in versions})
         place = {c: i for i, c in enumerate(cases)}
@@ -240,22 +219,15 @@ class Mutation:
             if graph.node(t.rule.head) not in moving
         ]
         bases = [self._bases[c] for c in cases]
-        read = reads([*authored, *base], self._tables)
-        tries = Tries([*by_case(base), *rules], self._levels(bases, [*authored, *base]))
-        told_of = list(telling_lines(owners, lambda name: f"{in_version(name)}(C,_,"))
-        asks = list(ask_lines(self._bases[v.base].case for v in versions))
-        worlds = []
+        grounder = Grounder([*by_case(base), *rules], [*authored, *base], bases, self._tables)
+        lines = list(telling_lines(owners, lambda name: f"{in_version(name)}(C,_,"))
+        lines += ask_lines(self._bases[v.base].case for v in versions)
         for number, version in enumerate(versions):
             at = f"({number},{place[version.base]})"
-            worlds += [f"{VERSIONS}{at}.", f"{_ONLY}{version.mutant}{at}."]
-            worlds.append(f"{_WITHOUT}{self._mutants[version.mutant].number}({number}).")
-
-        def lines(lowered: Lowered) -> tuple[list[str], list[str]]:
-            blames = (_blame(line, VERSION) for line in lowered.lines)
-            more = [*told_of, *asks, *(text for text in blames if text)]
-            return [*case_facts(bases, read, lowered), *worlds], more
-
-        program = grounded(tries, lines)
+            lines += [f"{VERSIONS}{at}.", f"{_ONLY}{version.mutant}{at}."]
+            lines.append(f"{_WITHOUT}{self._mutants[version.mutant].number}({number}).")
+        blames = (_blame(line, VERSION) for line in grounder.lowered.lines)
+        program = grounder.program(bases, [*lines, *filter(None, blames)])
         blamed = {s.arguments[1].number for s in program.atoms(_BLAMED, 2)}
         killing = {versions[n] for n in blamed}
         if program.ground.amiss(program.lowered, program.context) and not blamed:
@@ -450,11 +422,3 @@ def _refused(lowered: Lowered) -> set[int]:
         if match and "unsafe" in message:
             found.add(int(lines[int(match.group(1)) - 1].rule.head.name.removeprefix(_MUTANT)))
     return found
-
-
-def _portions(numbers: Sequence[int], size: Sequence[int]) -> list[list[int]]:
-    """All cases in two portions: what the first shows of figures is known for the second."""
-    first = set(numbers[::8])
-    return [
-        p for p in ([n for n in numbers if n in first], [n for n in numbers if n not in first]) if p
-    ]

@@ -13,14 +13,14 @@ from ullage.lawtests.cases import CaseFile, Cell, Expectation, LawCase, Row, Row
 from ullage.yamlnodes import Nodes, is_absent, read_document
 
 
-def load_cases(path: Path) -> CaseFile:
-    """The cases of a file of law tests.
+def load_cases(path: Path, *, may_be_empty: bool = False) -> CaseFile:
+    """The cases of a file of law tests; with ``may_be_empty`` those that expect nothing, too.
 
     Codes: those of reading YAML; ``bad-law-test`` for a key, name or case that says nothing, and
     ``no-law-tests`` for a file without a case.
     """
     document = read_document(path)
-    reader = _Reader(Nodes(document.file, list(document.findings)))
+    reader = _Reader(Nodes(document.file, list(document.findings)), may_be_empty)
     if document.root is None:
         if document.complete:
             reader.nodes.findings.append(
@@ -37,8 +37,8 @@ def _no_cases(at: Position, message: str) -> Finding:
     )
 
 
-_FILE_KEYS = ("law", "skip", "given", "cases")
-_CASE_KEYS = ("name", "skip", "remove", "set", "given", "expect", "absent", "findings")
+_FILE_KEYS = ("law", "skip", "facts", "given", "cases")
+_CASE_KEYS = ("name", "skip", "facts", "remove", "set", "given", "expect", "absent", "findings")
 _EXPECT_KEYS = (
     "law",
     "plan",
@@ -60,13 +60,16 @@ class _Reader:
     """Turns the nodes of one file into cases."""
 
     nodes: Nodes
+    may_be_empty: bool
     law: str = ""
     skip: str = ""
+    on_catalog: bool = False
 
     def file(self, root: Node) -> list[LawCase]:
         entries = self._entries(root, "a file of law tests", _FILE_KEYS)
         self.law = self.nodes.text(entries.get("law"), "`law`") or ""
         self.skip = self._reason(entries)
+        self.on_catalog = self._stands_on_catalog(entries)
         shared = self._rows(entries.get("given"))
         elements = self.nodes.elements(entries.get("cases"), "`cases`")
         if not elements:
@@ -102,10 +105,15 @@ class _Reader:
             frozenset(self._texts(entries.get("findings"), "`findings`")),
             self.law,
             self._reason(entries) or self.skip,
+            self._stands_on_catalog(entries) or self.on_catalog,
         )
         # One that is skipped may wait for what it is to expect.
-        if not (case.expect or case.absent or case.findings or case.skip):
-            self._bad(f"the case `{name}` expects nothing", node, "add `expect:`")
+        if not (case.expect or case.absent or case.findings or case.skip or self.may_be_empty):
+            self._bad(
+                f"the case `{name}` expects nothing",
+                node,
+                "add `expect:`; `ullage test --record` writes one for you to read",
+            )
         if case.findings and (case.expect or case.absent):
             self._bad(
                 f"the case `{name}` expects findings and standings",
@@ -123,6 +131,19 @@ class _Reader:
         if not reason or reason in ("true", "false"):
             self._bad("`skip` gives no reason", node, "write why, as in `skip: waits for a figure`")
         return reason
+
+    def _stands_on_catalog(self, entries: Mapping[str, Node]) -> bool:
+        node = entries.get("facts")
+        if node is None:
+            return False
+        text = self.nodes.text(node, "`facts`")
+        if text is not None and text != "catalog":
+            self._bad(
+                f"`facts` is `{text}`",
+                node,
+                "write `facts: catalog` for rows on top of the policy's facts, or drop it",
+            )
+        return True
 
     def _expectations(self, node: Node | None, what: str) -> list[Expectation]:
         found = []

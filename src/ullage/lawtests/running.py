@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ullage.findings import Finding, PolicyError, UsageError, errors_of
+from ullage.findings import Finding, PolicyError, Position, UsageError, errors_of
 from ullage.lawtests.batch import Batch
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.choosing import chooser
 from ullage.lawtests.coverage import coverage
 from ullage.lawtests.probes import probes
 from ullage.lawtests.reading import load_cases
+from ullage.lawtests.recording import (
+    RECORDED,
+    Record,
+    Unrecordable,
+    expects_nothing,
+    recorded,
+    write,
+)
+from ullage.processes import shared_out
 from ullage.testreport import CaseResult, Outcome, TestReport
 from ullage.textfiles import files_at, shown_path
 from ullage.yamlnodes import YAML_ENDINGS
@@ -24,6 +34,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 100
 """How many cases are judged before a run that ends at a failure looks for one."""
+
+WORTH = 100
+"""So many cases are worth a process of their own."""
 
 
 def default_tests(rules: Path) -> Path:
@@ -39,10 +52,26 @@ def default_tests(rules: Path) -> Path:
     )
 
 
-def read_cases(paths: Sequence[Path]) -> list[LawCase]:
+def read_cases(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[LawCase]:
     """All cases of files, and of those below folders, each file once.
 
     Raises UsageError where a path is missing or holds none, PolicyError with what is wrong in them.
+    """
+    files, findings = test_files(paths)
+    cases: list[LawCase] = []
+    for file in files:
+        loaded = load_cases(file, may_be_empty=may_be_empty)
+        cases += loaded.cases
+        findings += loaded.findings
+    if errors_of(findings):
+        raise PolicyError(findings)
+    return cases
+
+
+def test_files(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
+    """Files of law tests, and those below folders, each once, and what cannot be looked into.
+
+    Raises UsageError where a path is missing or holds none.
     """
     files: dict[Path, Path] = {}
     findings: list[Finding] = []
@@ -54,14 +83,40 @@ def read_cases(paths: Sequence[Path]) -> list[LawCase]:
     if not files and not findings:
         named = ", ".join(f"`{shown_path(path)}`" for path in paths)
         raise UsageError(f"no law test stands below {named}", "law tests are `.yaml` files")
-    cases: list[LawCase] = []
-    for file in files.values():
-        loaded = load_cases(file)
-        cases += loaded.cases
-        findings += loaded.findings
-    if errors_of(findings):
-        raise PolicyError(findings)
-    return cases
+    return list(files.values()), findings
+
+
+def record_cases(
+    rules: Policy, cases: Sequence[LawCase], report: TestReport, paths: Sequence[Path]
+) -> TestReport:
+    """Write what is concluded into the files of cases that fail, or expect nothing.
+
+    In the report that comes of it a recorded case is skipped, and has what was different; one that
+    cannot be recorded errs, and says why. Raises UsageError where a file cannot be written.
+    """
+    files = {shown_path(file): file for file in test_files(paths)[0]}
+    by_place = {case.position: case for case in cases}
+    records: list[Record] = []
+    became: dict[Position, tuple[Outcome, str]] = {}
+    for result in report.results:
+        case = by_place[result.position]
+        empty = expects_nothing(case) and result.outcome is Outcome.PASS
+        if empty or result.outcome is Outcome.FAIL:
+            try:
+                records.append(recorded(case, rules))
+            except Unrecordable as error:
+                became[case.position] = Outcome.ERROR, f"not recorded: {error}"
+    for case, why in write(records, files):
+        became[case.position] = (
+            (Outcome.ERROR, f"not recorded: {why}") if why else (Outcome.SKIPPED, RECORDED)
+        )
+    results = (
+        dataclasses.replace(r, outcome=became[r.position][0], reason=became[r.position][1])
+        if r.position in became
+        else r
+        for r in report.results
+    )
+    return dataclasses.replace(report, results=tuple(results))
 
 
 def run_tests(
@@ -72,12 +127,14 @@ def run_tests(
     fail_fast: bool = False,
     every_case: bool = False,
     covered: bool = False,
+    processes: int = 1,
 ) -> TestReport:
     """What became of the cases that ``choice`` chooses, or of all.
 
     With ``fail_fast`` nothing after the first that fails or errs is told; with ``covered`` it is
-    told what of the rules the cases have shown. Raises UsageError where nothing is left to run,
-    PolicyError where the rules are invalid.
+    told what of the rules the cases have shown. Many cases are shared out among so many
+    ``processes``. Raises UsageError where nothing is left to run, PolicyError where the rules are
+    invalid.
     """
     start = perf_counter()
     if errors := errors_of(rules.findings):
@@ -98,7 +155,7 @@ def run_tests(
     results: list[CaseResult] = []
     step = _AT_ONCE if fail_fast else len(chosen)
     for first in range(0, len(chosen), step):
-        results += _judged(batch, chosen[first : first + step])
+        results += _judged(batch, chosen[first : first + step], processes)
         failed = [i for i, r in enumerate(results) if r.outcome in (Outcome.FAIL, Outcome.ERROR)]
         if fail_fast and failed:
             del results[failed[0] + 1 :]
@@ -108,9 +165,17 @@ def run_tests(
     return TestReport(tuple(results), left_out, perf_counter() - start, every_case, told)
 
 
-def _judged(batch: Batch, cases: Sequence[LawCase]) -> list[CaseResult]:
-    run = iter(batch.judge([c for c in cases if not c.skip]))
-    return [_skipped(case) if case.skip else next(run) for case in cases]
+def _judged(batch: Batch, cases: Sequence[LawCase], processes: int) -> list[CaseResult]:
+    def judge(share: Sequence[LawCase]) -> tuple[list[CaseResult], set[str]]:
+        return batch.judge(share), batch.seen
+
+    results = {id(case): _skipped(case) for case in cases if case.skip}
+    to_judge = [c for c in cases if not c.skip]
+    most = min(processes, len(to_judge) // WORTH)
+    for share, (judged, seen) in shared_out(judge, to_judge, most):
+        results |= {id(case): result for case, result in zip(share, judged, strict=True)}
+        batch.seen |= seen
+    return [results[id(case)] for case in cases]
 
 
 def _skipped(case: LawCase) -> CaseResult:

@@ -13,6 +13,17 @@ from ullage.rules.lowering.program import (
     Site,
     quoted,
 )
-from ullage.rules.lowering.writer import lower, settled
+from ullage.rules.lowering.writer import lower, settled, wary
 
-__all__ = ["Flags", "Levels", "Line", "Lowered", "RangeCheck", "Site", "lower", "quoted", "settled"]
+__all__ = [
+    "Flags",
+    "Levels",
+    "Line",
+    "Lowered",
+    "RangeCheck",
+    "Site",
+    "lower",
+    "quoted",
+    "settled",
+    "wary",
+]

@@ -75,6 +75,12 @@ def lower(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -
     return program
 
 
+def wary(rules: Sequence[TypedRule]) -> Flags:
+    """The flags to which no try of the rules can add, whatever facts it is over."""
+    numbers = frozenset(_numbering([unfold(t) for t in rules]).values())
+    return Flags(numbers, numbers, wide=True)
+
+
 def settled(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags) -> Levels:
     """The levels that the rules settle at over facts whose slots have these, as ``lower`` does."""
     levels = dict(facts)
@@ -85,11 +91,7 @@ def settled(rules: Sequence[TypedRule], facts: Mapping[Slot, int], flags: Flags)
 def _settled(rules: Sequence[TypedRule], slots: Levels, flags: Flags) -> list[RuleLevels]:
     """The rules, unfolded and with their levels; those of all slots are raised in place."""
     rules = [unfold(t) for t in rules]
-    numbering: dict[int, int] = {}
-    for typed in rules:
-        # What a head computes is last: the whole body guards it.
-        for literal in (*typed.rule.body, typed.rule.head):
-            _number(literal, numbering)
+    numbering = _numbering(rules)
     levels = [RuleLevels(t, slots, flags, numbering) for t in rules]
     before = None
     while before != slots:
@@ -97,6 +99,16 @@ def _settled(rules: Sequence[TypedRule], slots: Levels, flags: Flags) -> list[Ru
         for each in levels:
             each.raise_slots()
     return levels
+
+
+def _numbering(rules: Sequence[TypedRule]) -> dict[int, int]:
+    """The numbers of unfolded rules' expressions and aggregates, by identity."""
+    numbering: dict[int, int] = {}
+    for typed in rules:
+        # What a head computes is last: the whole body guards it.
+        for literal in (*typed.rule.body, typed.rule.head):
+            _number(literal, numbering)
+    return numbering
 
 
 def _number(item: Literal | Expr | Element, numbering: dict[int, int]) -> None:
