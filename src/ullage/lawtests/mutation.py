@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import clingo
@@ -46,11 +46,17 @@ _APART = "_apart'"
 _BLAMED = "_blamed'"
 _ONLY = "_only'"
 _WITHOUT = "_without'"
+_OF_HEAD = "_of_head'"
+_STIRRED = "_stirred'"
 
 _MUTANTS_AT_ONCE = 400
 _VERSIONS_AT_ONCE = 600
-_ROUNDS = (2, 6, 24)
+_SHALLOW_AT_ONCE = 4000
+_ROUNDS = (2, 8, None)
 """Of a mutant that nothing has killed, so many more cases are judged in each round, then all."""
+
+_DEPTHS: tuple[int, ...] = ()
+"""Before all are judged, they are whittled down to those that tell so many steps on, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,13 @@ class Mutation:
         self._order = {name: i for i, nodes in enumerate(members) for name in nodes}
         self._circles = {n for m in members for n in m if len(m) > 1 or n in edges[n]}
         self._cones: dict[str, frozenset[str]] = {}
+        self._beside = {n: m for m in members for n in m}
+        self._readers: dict[str, set[str]] = defaultdict(set)
+        for name, below in edges.items():
+            for read in below:
+                self._readers[read].add(name)
+        self._atoms = {graph.node(t.rule.head): _atom_text(t.rule.head) for t in self._book.rules}
+        self._concluded = set().union(*map(nodes_of, self._book.owners))
 
     def judged(self) -> list[Verdict]:
         """A verdict for each mutant, in their order; those that clingo cannot ground are none."""
@@ -106,16 +119,20 @@ class Mutation:
             some = order[first : first + _MUTANTS_AT_ONCE]
             for mutant, cases in self._apart(some).items():
                 states[mutant] = _State(self._ranked(mutant, cases), len(cases))
-        for most in (*_ROUNDS, len(self._bases)):
+        for most in _ROUNDS:
+            if most is None:
+                for depth in _DEPTHS:
+                    self._stirring({m: s for m, s in states.items() if s.killed is None}, depth)
             versions = [
                 _Version(m, state.left.pop())
                 for m in order
                 if m in states and states[m].killed is None
                 for state in (states[m],)
-                for _ in range(min(most, len(state.left)))
+                for _ in range(len(state.left) if most is None else min(most, len(state.left)))
             ]
-            for portion in self._portions(versions):
-                pending = [v for v in portion if states[v.mutant].killed is None]
+            for first in range(0, len(versions), _VERSIONS_AT_ONCE):
+                some = versions[first : first + _VERSIONS_AT_ONCE]
+                pending = [v for v in some if states[v.mutant].killed is None]
                 for version in self._killing(pending):
                     if states[version.mutant].killed is None:
                         states[version.mutant].killed = version.base
@@ -146,10 +163,6 @@ class Mutation:
         names = {o.name for o in self._owners(self._cone(self._head(mutant)))}
         return sorted(cases, key=lambda c: (bool(names & self._asked[c]), -self._size[c]))
 
-    def _portions(self, versions: Sequence[_Version]) -> Iterator[Sequence[_Version]]:
-        for first in range(0, len(versions), _VERSIONS_AT_ONCE):
-            yield versions[first : first + _VERSIONS_AT_ONCE]
-
     # Which cases tell a mutant from its rule.
 
     def _apart(self, numbers: Sequence[int]) -> dict[int, set[int]]:
@@ -160,9 +173,6 @@ class Mutation:
             typed = self._mutants[number].typed
             if typed is not None:
                 wanted |= {graph.node(u.atom) for u in uses(typed.rule.body)}
-                wanted |= {
-                    f"{u.atom.name}/" for u in uses(typed.rule.body) if u.atom.name in self._tables
-                }
         base = needed(self._book.rules, self._tables, wanted)
         grounder = Grounder(beside.rules(base), [*base, *beside.mutated], self._bases, self._tables)
         if refused := _refused(grounder.lowered):
@@ -193,49 +203,113 @@ class Mutation:
 
     def _judge(self, versions: Sequence[_Version]) -> set[_Version]:
         """The same, of versions that are ground together. Raises PolicyError, and TooWide."""
-        mutants = sorted({v.mutant for v in versions})
-        cases = sorted({v.base for v in versions})
-        place = {c: i for i, c in enumerate(cases)}
-        moving = frozenset().union(*(self._cone(self._head(m)) for m in mutants))
-        owners = self._owners(moving)
-        moving = moving.union(*map(nodes_of, owners))
-        replaced = {self._mutants[m].number for m in mutants}
-        rules = [
-            by_version(t, moving, never=f"{_WITHOUT}{n}" if n in replaced else "")
-            for n, t in enumerate(self._book.rules)
-            if graph.node(t.rule.head) in moving
-        ]
-        rules += [
-            by_version(typed, moving, only=f"{_ONLY}{m}")
-            for m in mutants
-            if (typed := self._mutants[m].typed) is not None
-        ]
-        authored = [t for t in self._book.rules if graph.node(t.rule.head) in moving]
-        authored += [t for m in mutants if (t := self._mutants[m].typed) is not None]
-        below = {graph.node(u.atom) for t in authored for u in uses(t.rule.body)} - moving
-        base = [
-            t
-            for t in needed(self._book.rules, self._tables, below)
-            if graph.node(t.rule.head) not in moving
-        ]
-        bases = [self._bases[c] for c in cases]
-        grounder = Grounder([*by_case(base), *rules], [*authored, *base], bases, self._tables)
-        lines = list(telling_lines(owners, lambda name: f"{in_version(name)}(C,_,"))
+        heads = {self._head(v.mutant) for v in versions}
+        cone = frozenset().union(*map(self._cone, heads))
+        owners = self._owners(cone)
+        lines = [*telling_lines(owners, lambda name: f"{in_version(name)}(C,_,")]
         lines += ask_lines(self._bases[v.base].case for v in versions)
-        for number, version in enumerate(versions):
-            at = f"({number},{place[version.base]})"
-            lines += [f"{VERSIONS}{at}.", f"{_ONLY}{version.mutant}{at}."]
-            lines.append(f"{_WITHOUT}{self._mutants[version.mutant].number}({number}).")
-        blames = (_blame(line, VERSION) for line in grounder.lowered.lines)
-        program = grounder.program(bases, [*lines, *filter(None, blames)])
-        blamed = {s.arguments[1].number for s in program.atoms(_BLAMED, 2)}
-        killing = {versions[n] for n in blamed}
-        if program.ground.amiss(program.lowered, program.context) and not blamed:
+        program = self._program(versions, cone.union(*map(nodes_of, owners)), (), lines)
+        failing = program.failing()
+        if failing is None:
             if len(versions) == 1:
                 return {versions[0]}
             half = len(versions) // 2
             return self._killing(versions[:half]) | self._killing(versions[half:])
-        return killing | self._differing(program, versions, owners, blamed)
+        return {versions[n] for n in failing} | self._differing(program, versions, owners, failing)
+
+    def _program(
+        self,
+        versions: Sequence[_Version],
+        moving: frozenset[str],
+        beside: Collection[str],
+        lines: Iterable[str],
+    ) -> _Versions:
+        """The ``moving`` nodes in versions, and others ``beside`` as the cases have them."""
+        mutants = sorted({v.mutant for v in versions})
+        replaced = {self._mutants[m].number for m in mutants}
+        authored, rules = [], []
+        for number, typed in enumerate(self._book.rules):
+            if graph.node(typed.rule.head) in moving:
+                authored.append(typed)
+                never = f"{_WITHOUT}{number}" if number in replaced else ""
+                rules.append(by_version(typed, moving, never=never))
+        for mutant in mutants:
+            if (mutated := self._mutants[mutant].typed) is not None:
+                authored.append(mutated)
+                rules.append(by_version(mutated, moving, only=f"{_ONLY}{mutant}"))
+        read = {graph.node(u.atom) for t in authored for u in uses(t.rule.body)}
+        base = needed(self._book.rules, self._tables, (read - moving) | set(beside))
+        cases = sorted({v.base for v in versions})
+        place = {c: i for i, c in enumerate(cases)}
+        bases = [self._bases[c] for c in cases]
+        grounder = Grounder([*by_case(base), *rules], [*authored, *base], bases, self._tables)
+        facts = []
+        for number, version in enumerate(versions):
+            at = f"({number},{place[version.base]})"
+            facts += [f"{VERSIONS}{at}.", f"{_ONLY}{version.mutant}{at}."]
+            facts.append(f"{_WITHOUT}{self._mutants[version.mutant].number}({number}).")
+        blames = filter(None, (_blame(line, VERSION) for line in grounder.lowered.lines))
+        program = grounder.program(bases, [*facts, *lines, *blames])
+        return _Versions(program.ground, program.lowered, program.context)
+
+    # Which cases the readers of a rule's head tell apart.
+
+    def _stirring(self, states: Mapping[int, _State], depth: int) -> None:
+        """Leave those cases alone in which a mutant moves something so many steps on."""
+        order = sorted(states, key=lambda m: -self._order[self._head(m)])
+        versions = [
+            _Version(m, case)
+            for m in order
+            if self._head(m) not in self._circles
+            for case in states[m].left
+        ]
+        stirred: set[_Version] = set()
+        for first in range(0, len(versions), _SHALLOW_AT_ONCE):
+            some = versions[first : first + _SHALLOW_AT_ONCE]
+            try:
+                stirred |= self._stirred(some, depth)
+            except (PolicyError, TooWide):
+                stirred |= set(some)
+        for mutant in {v.mutant for v in versions}:
+            state = states[mutant]
+            state.left = [c for c in state.left if _Version(mutant, c) in stirred]
+
+    def _stirred(self, versions: Sequence[_Version], depth: int) -> set[_Version]:
+        heads = sorted({self._head(v.mutant) for v in versions})
+        number = {head: i for i, head in enumerate(heads)}
+        lines = [f"{_OF_HEAD}({n},{number[self._head(v.mutant)]})." for n, v in enumerate(versions)]
+        moving: set[str] = set()
+        watched: set[str] = set()
+        for head in heads:
+            near, last = self._near(head, depth)
+            moving |= near
+            watched |= last
+            for node in sorted(last):
+                of = f"{_OF_HEAD}(V,{number[head]})"
+                atom = self._atoms[node]
+                own = f"{in_version(atom.partition('(')[0])}(V,{atom.partition('(')[2]}"
+                lines.append(rule_text(f"{_STIRRED}(V)", [own, of, f"not {atom}"]))
+                both = [atom, f"{VERSIONS}(V,C)", of, f"not {own}"]
+                lines.append(rule_text(f"{_STIRRED}(V)", both))
+        program = self._program(versions, frozenset(moving), watched, lines)
+        failing = program.failing()
+        if failing is None:
+            return set(versions)
+        stirred = {s.arguments[0].number for s in program.atoms(_STIRRED, 1)}
+        return {versions[n] for n in stirred | failing}
+
+    def _near(self, head: str, depth: int) -> tuple[set[str], set[str]]:
+        """The nodes up to so many steps from a head, and those by which it moves any others.
+
+        These are the last, and all that a law or plan concludes.
+        """
+        near, last = {head}, {head}
+        for _ in range(depth):
+            further = {r for node in last for r in self._readers[node]}
+            further |= {m for node in further for m in self._beside[node]}
+            last = further - near
+            near |= further
+        return near, last | (near & self._concluded)
 
     def _differing(
         self,
@@ -347,6 +421,24 @@ class _Beside:
             self.lines.append(rule_text(apart, [own, f"not {made}", *others]))
 
 
+@dataclass(frozen=True, slots=True)
+class _Versions(Program):
+    """A program of versions."""
+
+    def failing(self) -> set[int] | None:
+        """The versions that are amiss; None where something is, and it is unknown in which."""
+        found = {s.arguments[1].number for s in self.atoms(_BLAMED, 2)}
+        if not self.ground.amiss(self.lowered, self.context):
+            return found
+        control = self.ground.control
+        open_walk = any(
+            not atom.is_fact
+            for rule in self.lowered.walks
+            for atom in control.symbolic_atoms.by_signature(rule.head.name, len(rule.head.args))
+        )
+        return found if found and not open_walk and self.ground.silent else None
+
+
 @dataclass(slots=True)
 class _Answer:
     """The conclusions of one version; it is read as a model is."""
@@ -389,16 +481,21 @@ def _headed(typed: TypedRule, name: str) -> TypedRule:
     )
 
 
-_FAILURE = re.compile(r"(?:_undefined|_empty)'\d+\(")
+_FAILURE = re.compile(r"(?:_undefined|_empty)'\d+\(.*?\) :- (.*)", re.DOTALL)
+_BEYOND = re.compile(r"_beyond'(\d+)\((.*?)\) :- (\w+''in\()_(.*); \|\w+\| >= \d+\.")
 
 
 def _blame(line: Line, of: str) -> str:
     """A line that tells whose failure a line of the lowered program finds; empty for others."""
-    if not _FAILURE.match(line.text) or of not in line.text:
-        return ""
     name = line.rule.head.name
     mutant = name.removeprefix(_MUTANT) if name.startswith(_MUTANT) else "-1"
-    return f"{_BLAMED}({mutant},{of}) :- {line.text.split(' :- ', 1)[1]}"
+    if of == VERSION and (match := _BEYOND.fullmatch(line.text)):
+        number, value, atom, rest = match.groups()
+        return f"{_BLAMED}(-1,{of}) :- {atom}{of}{rest}; _range'{number}({value})."
+    match = _FAILURE.fullmatch(line.text)
+    if match is None or of not in line.text:
+        return ""
+    return f"{_BLAMED}({mutant},{of}) :- {match.group(1)}"
 
 
 def _refused(lowered: Lowered) -> set[int]:
