@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from clingo.symbol import Symbol
@@ -44,7 +44,7 @@ class Grounder:
         rules: Sequence[TypedRule],
         read: Sequence[TypedRule],
         bases: Sequence[Base],
-        tables: dict[str, Table],
+        tables: Mapping[str, Table],
     ) -> None:
         self._read = reads(read, tables)
         levels: Levels = {}

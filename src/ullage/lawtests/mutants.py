@@ -196,16 +196,12 @@ class _Editor:
             case Aggregate():
                 yield from _of_aggregate(node)
             case Element(conditions=conditions):
-                for i, condition in enumerate(conditions):
-                    rest = (*conditions[:i], *conditions[i + 1 :])
-                    yield _dropped(condition), dataclasses.replace(node, conditions=rest)
+                yield from _conditions(node, conditions)
             case Conditional(conditions=conditions) if len(conditions) > 1:
-                for i, condition in enumerate(conditions):
-                    rest = (*conditions[:i], *conditions[i + 1 :])
-                    yield _dropped(condition), dataclasses.replace(node, conditions=rest)
+                yield from _conditions(node, conditions)
             case Op(name=name, args=args) if name in _OTHER and (len(args) == 2 or name != "-"):
-                other = dataclasses.replace(node, name=_OTHER[name])
-                yield _term(Operator.ARITHMETIC, node, other), other
+                turned = dataclasses.replace(node, name=_OTHER[name])
+                yield _term(Operator.ARITHMETIC, node, turned), turned
             case Int(value=value):
                 more = dataclasses.replace(node, value=value + 1)
                 yield _term(Operator.CONSTANT, node, more, figure=True), more
@@ -261,6 +257,12 @@ class _Editor:
             other = dataclasses.replace(word, name=name)
             edit = _term(Operator.CONSTANT, word, other)
             yield edit, dataclasses.replace(atom, args=(key, other, value))
+
+
+def _conditions(node: Any, conditions: Sequence[Any]) -> Iterator[tuple[_Edit, Any]]:
+    for i, condition in enumerate(conditions):
+        rest = (*conditions[:i], *conditions[i + 1 :])
+        yield _dropped(condition), dataclasses.replace(node, conditions=rest)
 
 
 def _of_aggregate(node: Aggregate) -> Iterator[tuple[_Edit, Aggregate]]:

@@ -131,8 +131,8 @@ class Mutation:
                 for _ in range(len(state.left) if most is None else min(most, len(state.left)))
             ]
             for first in range(0, len(versions), _VERSIONS_AT_ONCE):
-                some = versions[first : first + _VERSIONS_AT_ONCE]
-                pending = [v for v in some if states[v.mutant].killed is None]
+                portion = versions[first : first + _VERSIONS_AT_ONCE]
+                pending = [v for v in portion if states[v.mutant].killed is None]
                 for version in self._killing(pending):
                     if states[version.mutant].killed is None:
                         states[version.mutant].killed = version.base
@@ -327,11 +327,11 @@ class Mutation:
                 answers[version.number].symbols[name].append(Function(name, args))
         progress.phase("comparing")
         found_out = set()
-        for number, (version, answer) in enumerate(zip(versions, answers, strict=True)):
+        for number, (judged, answer) in enumerate(zip(versions, answers, strict=True)):
             if number in passed_over:
                 continue
-            if number in amiss or self._differs(version, answer, owners):
-                found_out.add(version)
+            if number in amiss or self._differs(judged, answer, owners):
+                found_out.add(judged)
         return found_out
 
     def _differs(
