@@ -213,6 +213,11 @@ class Ground:
         except RuntimeError as error:
             raise PolicyError(from_clingo(self._messages, lowered, str(error))) from error
 
+    @property
+    def silent(self) -> bool:
+        """Whether clingo had nothing to say of the last parts."""
+        return not self._messages
+
     def amiss(self, lowered: Lowered, context: Calls) -> list[Finding]:
         """What is wrong with the last parts, once all that is ground needs no other shape."""
         # An operation that an extremum of nothing came to is the fault of the extremum's rule.

@@ -6,7 +6,7 @@ by what ``ullage.standings`` and ``ullage.plans`` hold conclusions to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from ullage.lawtests.cases import LawCase
 from ullage.results import StandingClass
@@ -37,38 +37,48 @@ def ask_lines(cases: Iterable[LawCase]) -> Iterator[str]:
             yield f"{_ASKS}({number},{name})."
 
 
-def telling_lines(owners: Iterable[LawDecl | PlanDecl]) -> Iterator[str]:
-    """Rules for the conclusions of laws and plans."""
+def telling_lines(
+    owners: Iterable[LawDecl | PlanDecl], named: Callable[[str], str] = "{}(C,".format
+) -> Iterator[str]:
+    """Rules for the conclusions of laws and plans.
+
+    ``named`` gives the beginning of a predicate's atoms, up to what follows its case ``C``.
+    """
     for owner in owners:
         parts = [f"S{i}" for i in range(len(owner.arguments))]
         subject = parts[0] if len(parts) == 1 else tuple_text(parts)
-        is_subject = f"{owner.collects}(C,{','.join(parts)})"
+        collects = f"{','.join(parts)})"
+        is_subject = f"{named(owner.collects)}{collects}"
         asks = f"{_ASKS}(C,{owner.name})"
-        yield rule_text(told(is_subject), [is_subject, asks])
+        yield rule_text(f"{told(owner.collects)}(C,{collects}", [is_subject, asks])
         for kind in ("plan",) if isinstance(owner, PlanDecl) else OF_LAWS:
             words = [f"W{i}" for i in range(2, BUILTIN[kind])]
-            atom = f"{kind}(C,{owner.name},{subject},{','.join(words)})"
-            yield rule_text(told(atom), [atom, asks])
+            said = f"{owner.name},{subject},{','.join(words)})"
+            atom = f"{named(kind)}{said}"
+            yield rule_text(f"{told(kind)}(C,{said}", [atom, asks])
             yield _amiss(atom, f"not {is_subject}")
             if kind in ("standing", "value", "plan"):
                 other = f"{atom[: -len(words[-1]) - 1]}Other)"
                 yield _amiss(atom, other, f"{words[-1]} < Other")
         if isinstance(owner, LawDecl):
-            yield from _verdicts(owner, subject, is_subject)
+            yield from _verdicts(owner, subject, is_subject, named)
 
 
-def _verdicts(law: LawDecl, subject: str, is_subject: str) -> Iterator[str]:
+def _verdicts(
+    law: LawDecl, subject: str, is_subject: str, named: Callable[[str], str]
+) -> Iterator[str]:
     """Who has no verdict, and whose verdict lacks what it needs."""
-    of = f"C,{law.name},{subject}"
-    yield _amiss(is_subject, f"not standing({of},_)")
+    of = f"{law.name},{subject}"
+    standing, reason, obligation, known = map(named, OF_LAWS)
+    yield _amiss(is_subject, f"not {standing}{of},_)")
     for verdict in law.verdicts.values():
-        said = f"standing({of},{verdict.name})"
+        said = f"{standing}{of},{verdict.name})"
         if verdict.standing is StandingClass.REFUSED:
-            yield _amiss(said, f"not reason({of},_)")
+            yield _amiss(said, f"not {reason}{of},_)")
         if verdict.standing is StandingClass.UNESTABLISHED:
-            yield _amiss(said, f"not obligation({of},_)")
+            yield _amiss(said, f"not {obligation}{of},_)")
         for value in PLACE.findall(verdict.words):
-            yield _amiss(said, f"not value({of},{value},_)")
+            yield _amiss(said, f"not {known}{of},{value},_)")
 
 
 def _amiss(*body: str) -> str:
