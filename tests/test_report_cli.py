@@ -221,3 +221,10 @@ def test_a_waived_refusal_counts_for_nothing_and_says_on_whose_word(
     assert run(capsys, *flags, "github")[1].startswith("::error ")
     (result,) = json.loads(run(capsys, *flags, "sarif")[1])["runs"][0]["results"]
     assert "suppressions" not in result
+
+
+def test_a_check_tells_which_standings_fail_it(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "check", "--fail-on", "refused", "--format", "github")
+    assert code == ExitCode.REFUSED
+    assert out == "::notice title=ullage check::1 standing is refused: room serve\n"
+    assert err == "ullage: 1 standing is refused: room serve\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ullage.cli.exit_code import ExitCode
@@ -45,7 +46,7 @@ def run(args: Namespace) -> ExitCode:
     if args.format in REPORT_FORMATS:
         from ullage.itemized import of_findings
 
-        write_report(args, of_findings(findings), code)
+        write_report(args, replace(of_findings(findings), said=tuple(lines)), code)
     else:
         write(renderer(args.format, sys.stdout).findings(findings))
     for line in lines:
