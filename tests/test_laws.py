@@ -24,7 +24,7 @@ POLICY = Policy.load(rules=[RULES], rows={})
 FILES = sorted((ROOT / "tests" / "laws").glob("*.yaml"))
 LOADED = {path.stem: load_cases(path) for path in FILES}
 BESIDE = {"seam", "tier_memory"}
-"""What is no law, and whose cases have a file of their own: a plan that none judges, and memories."""
+"""No laws, and they have a file of cases: a plan that none judges, and the memories of a host."""
 
 CASES = [(stem, case) for stem, loaded in LOADED.items() for case in loaded.cases]
 
