@@ -35,6 +35,7 @@ from pathlib import Path
 from ullage import __file__ as package
 from ullage.cli import main as ullage
 from ullage.declarations import Column, Declarations, Flag, Table
+from ullage.pages import cause, error_page, first_sentence
 from ullage.rules import arithmetic
 from ullage.rules.book import RuleBook, load_book
 from ullage.rules.declared import LawDecl, PlanDecl, Predicate, TermDecl
@@ -620,9 +621,7 @@ def errors_page() -> str:
     for path in sorted((DOCS / "errors").glob("*.md")):
         if path.name == "README.md":
             continue
-        paragraphs = path.read_text("utf-8").split("\n\n")
-        cause = next(p for p in paragraphs if p[0] not in "#<")
-        rows.append((f"[{path.stem}]({path.name})", re.split(r"(?<=[.])\s", cause)[0]))
+        rows.append((f"[{path.stem}]({path.name})", first_sentence(cause(error_page(path.stem)))))
     opening = (
         "Each finding has a code, in brackets behind its severity, and a page: cause, example, "
         "what ullage prints, fix. An error makes the policy invalid; a warning does not. Examples "

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from datetime import date
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from types import ModuleType
@@ -42,8 +43,9 @@ class StandIn:
         facts: Sequence[Path] | None = None,
         *,
         override: bool = False,
+        on: date | None = None,
     ) -> StandIn:
-        cls.loaded = (rules, facts, override)
+        cls.loaded = (rules, facts, override, on)
         if cls.fault is not None:
             raise cls.fault
         return cls()
@@ -143,12 +145,13 @@ def test_wrong_usage_is_one(
 
 def test_without_flags_the_policy_chooses(policy: Policy) -> None:
     assert main(["check"]) == ExitCode.FINE
-    assert policy.loaded == (None, None, False)
+    assert policy.loaded == (None, None, False, None)
 
 
 def test_flags_reach_the_policy(policy: Policy) -> None:
-    main(["check", "--rules", "a", "--rules", "b", "--facts", "c", "--override"])
-    assert policy.loaded == ([Path("a"), Path("b")], [Path("c")], True)
+    words = ["--rules", "a", "--rules", "b", "--facts", "c", "--override", "--on", "2027-03-01"]
+    main(["check", *words])
+    assert policy.loaded == ([Path("a"), Path("b")], [Path("c")], True, date(2027, 3, 1))
 
 
 def test_a_missing_folder_is_one(policy: Policy, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ UNSHOWN = {
 
 NO_CODES = {
     *("cat-file", "ls-tree", "merge-base", "rev-parse"),
-    *("fail-on", "ullage-progress", "utf-8-sig", "what-if", "why-not"),
+    *("fail-on", "system-out", "ullage-progress", "utf-8-sig", "what-if", "why-not"),
 }
 """Words of the shape of a code that are none."""
 

@@ -504,7 +504,7 @@ cases:
       - subject: {box: b}
         verdict: small
         reasons: [too_small(341.33 B)]
-        values: {part: 1024/3 bytes, free: 204.80 B}
+        values: {part: 1024/3, free: 204.80 B}
   - name: without a subject
     remove: [box/b]
     expect:

@@ -60,7 +60,7 @@ flags:
   shelf: {selects: shelf, doc: this shelf alone}
   colour: {selects: colour}
   spare: {sets: rule/main/spare, doc: what if so much were kept free}
-  on: {sets: rule/main/shelf}
+  laid-on: {sets: rule/main/shelf}
   label: {sets: rule/main/label}
   count: {selects: count, adds: count, fills: [number]}
   step: {selects: step, adds: step, fills: [step, size]}
@@ -386,7 +386,7 @@ def test_a_flag_supposes_a_cell_for_one_answer(policy: Policy) -> None:
 
 def test_a_flag_supposes_a_cell_that_nobody_told(tmp_path: Path) -> None:
     rows = {**ROWS, "rule": [{"rule": "main", "spare": 0}]}
-    (assumed,) = load(tmp_path, rows=rows).plan("steps", {"on": "right"}).assumptions
+    (assumed,) = load(tmp_path, rows=rows).plan("steps", {"laid-on": "right"}).assumptions
     assert (assumed.old, assumed.new) == (None, "right")
     (assumed,) = load(tmp_path, rows=rows).plan("steps", {"label": "x"}).assumptions
     assert (assumed.old, assumed.new) == ("plain", "x")
@@ -447,7 +447,7 @@ def test_what_cannot_be_chosen(
     [
         ({"spare": "2"}, "above-maximum", "maximum"),
         ({"spare": "x"}, "not-a-quantity", "ratio"),
-        ({"on": "lefd"}, "dangling-reference", "`left`"),
+        ({"laid-on": "lefd"}, "dangling-reference", "`left`"),
         ({"count": "0"}, "below-minimum", "minimum"),
         ({"count": "1.5"}, "not-a-count", "digits"),
         ({"step": "banana"}, "not-a-quantity", "`10GiB`"),

@@ -207,6 +207,8 @@ def test_json_standings() -> None:
                 "verdict": "refused",
                 "reasons": [{"reason": "relayout_backend", "args": {"backend": "MARLIN"}}],
                 "obligations": [],
+                "waived": False,
+                "waivers": [],
                 "values": {},
             },
             {
@@ -216,6 +218,8 @@ def test_json_standings() -> None:
                 "verdict": "established",
                 "reasons": [],
                 "obligations": [],
+                "waived": False,
+                "waivers": [],
                 "values": {
                     "physical_usable": {
                         "value": "137438953472",
@@ -261,6 +265,8 @@ def test_json_standings() -> None:
                     }
                 ],
                 "obligations": [],
+                "waived": False,
+                "waivers": [],
                 "values": {},
             },
         ],
@@ -274,6 +280,7 @@ def test_json_layout_is_one_element_a_line() -> None:
          "standings": [
           {"law": "weight_offload_split", "subject": {"arm": "gh200-glm52-triton"}, \
 "standing": "established", "verdict": "uva_zero_copy_view", "reasons": [], "obligations": [], \
+"waived": false, "waivers": [], \
 "values": {"device_copies": {"value": "0", "unit": "count", "display": "0"}}}
          ]}
         """

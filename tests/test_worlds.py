@@ -34,7 +34,7 @@ def jobs(machines: int) -> Rows:
 
 def ground(policy: Policy, change: Change) -> Worlds:
     """The worlds after one what-if."""
-    mover = Mover(policy._book, policy.facts, {})
+    mover = Mover(policy._book, policy.facts, {}, policy.standings, policy.on)
     mover.moves([change], (), None)
     worlds = mover._worlds
     assert worlds is not None
@@ -70,7 +70,7 @@ def test_what_no_law_and_no_plan_reads_is_not_ground() -> None:
 
 def test_the_facts_are_ground_once_for_many_what_ifs() -> None:
     policy = Policy.load(SMALL, rows=jobs(3))
-    mover = Mover(policy._book, policy.facts, {})
+    mover = Mover(policy._book, policy.facts, {}, policy.standings, policy.on)
     mover.moves([Set("machine", "m1", "spare", "20%")], (), None)
     first = mover._worlds
     assert first is not None

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Standing,
         StandingClass,
         Term,
+        Waiver,
     )
 
 __version__ = "0.1.0"
@@ -76,6 +77,7 @@ __all__ = [
     "Tried",
     "Unset",
     "UsageError",
+    "Waiver",
     "__version__",
     "replay",
     "verify",
@@ -98,6 +100,7 @@ _HOMES = {
             "Standing",
             "StandingClass",
             "Term",
+            "Waiver",
         ),
         "ullage.results",
     ),

@@ -30,6 +30,7 @@ from ullage.sorts import (
     shorten,
     whole_or_fraction,
 )
+from ullage.waivertable import WAIVER
 from ullage.yamlnodes import ABSENT
 
 _LONGEST_RANGE = 100_000
@@ -260,7 +261,8 @@ class TableReader:
         self.source_required = table.source_required
         self.rows: dict[tuple[Scalar, ...], Row] = {}
         self.fresh: set[tuple[Scalar, ...]] = set()
-        self.keep_key_cells = any(c.references for c in table.key)
+        # What is amiss with a waiver is told at its cells, once the laws are known.
+        self.keep_key_cells = table.name == WAIVER or any(c.references for c in table.key)
         self.ranged = next((i for i, c in enumerate(table.key) if c.ranges), -1)
         self.key_cells: dict[tuple[Scalar, ...], list[Cell]] = {}
         self.hints: dict[str, str] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +20,7 @@ from ullage.findings import Finding, Position, UsageError, listed
 from ullage.sorts import TEXT, Scalar, ScalarError, parse_scalar, shorten
 from ullage.stored import AnyPath
 from ullage.textfiles import files_below, passed_over, shown_path
+from ullage.waivertable import WAIVER
 from ullage.yamlnodes import (
     ABSENT,
     YAML_ENDINGS,
@@ -49,15 +50,26 @@ class FactBase:
     """All rows of every declared table, in order of appearance.
 
     ``supposed`` has the places of what a what-if supposes; a cell of line -1 stands at the first.
+    ``waiver_keys`` are the cells of the keys of waivers, by those keys.
     """
 
     rows: Mapping[str, Sequence[Row]]
     declarations: Declarations
     supposed: Sequence[Position] = ()
+    waiver_keys: Mapping[tuple[Scalar, ...], Sequence[Cell]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
     def position(self, row: Row, column: str | None = None) -> Position:
-        """Where a row, or a column of it, stands: a default at its declaration."""
+        """Where a row, or a column of it, stands: a default at its declaration.
+
+        A column of the key stands where its row does, unless the row is a waiver.
+        """
         cell = None if column is None else row.cells.get(column)
+        if cell is None and row.table == WAIVER and row.key in self.waiver_keys:
+            names = [c.name for c in self.declarations.tables[WAIVER].key]
+            cells = dict(zip(names, self.waiver_keys[row.key], strict=True))
+            cell = cells.get(column or "")
         if column is None or cell is None:
             return Position(row.file, row.line, row.column)
         if cell.line == 0:
@@ -151,7 +163,15 @@ class Loader:
             else tuple(table.rows.values())
             for name, table in self.tables.items()
         }
-        return FactBase(MappingProxyType(rows), self.declarations, tuple(self.supposed))
+        keys = dict(self._under.waiver_keys) if self._under is not None else {}
+        if WAIVER in self.tables:
+            keys |= self.tables[WAIVER].key_cells
+        return FactBase(
+            MappingProxyType(rows),
+            self.declarations,
+            tuple(self.supposed),
+            MappingProxyType(keys),
+        )
 
     def sorted_findings(self) -> list[Finding]:
         """What is amiss so far, in order of place."""

@@ -12,7 +12,7 @@ from ullage.declnodes import bad, known_only, value_of
 from ullage.findings import listed, similar
 from ullage.yamlnodes import Nodes
 
-OF_VERBS = frozenset({"rules", "facts", "override", "format", "fail-on", "help", "version"})
+OF_VERBS = frozenset({"rules", "facts", "override", "on", "format", "fail-on", "help", "version"})
 """Names that mean the same for every verb; no policy may take them."""
 
 PROPERTIES = ("doc", "selects", "sets", "adds", "fills")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
 from typing import TypeVar
 
 from ullage.changes import Change
@@ -15,6 +16,7 @@ from ullage.rules.book import RuleBook
 from ullage.rules.declared import LawDecl, PlanDecl
 from ullage.standings import standings
 from ullage.symbols import subjects
+from ullage.waivers import Waivers, faults
 from ullage.whatif import Supposed, suppose_changes
 from ullage.worlds import Changed, Difference, Worlds, changed
 from ullage.yamlnodes import collector_paused
@@ -25,16 +27,29 @@ _Told = TypeVar("_Told", Standing, Plan)
 class Mover:
     """Answers what-ifs over the facts of one policy, which are ground once for many."""
 
-    def __init__(self, book: RuleBook, facts: FactBase, derived: Mapping[str, Position]) -> None:
+    def __init__(
+        self,
+        book: RuleBook,
+        facts: FactBase,
+        derived: Mapping[str, Position],
+        standings: Callable[[], Iterable[Standing]],
+        on: date,
+    ) -> None:
+        """``standings`` are all those of the facts; ``on`` is the day of their waivers."""
         self._book = book
         self._facts = facts
         self._derived = derived
+        self._standings = standings
+        self._on = on
         self._worlds: Worlds | None = None
 
     def suppose(self, changes: Iterable[Change]) -> Supposed:
         """The facts under changes. Raises UsageError and PolicyError."""
         with collector_paused():
-            return suppose_changes(self._facts, changes, self._derived)
+            supposed = suppose_changes(self._facts, changes, self._derived)
+        if found := faults(supposed.base, self._book):
+            raise PolicyError(found)
+        return supposed
 
     def moves(self, changes: Iterable[Change], laws: Collection[str], subject: str | None) -> Moves:
         """What changes move of these laws, or of all and of the plans; of this subject alone.
@@ -45,7 +60,7 @@ class Mover:
         other = changed(self._facts, supposed.base)
         with collector_paused():
             worlds = self._over(other)
-            moved, moved_plans = self._told(worlds.differing(other))
+            moved, moved_plans = self._told(worlds.differing(other), supposed.base)
             asked = [law for name, law in self._book.laws.items() if not laws or name in laws]
             had = sum(_how_many(worlds, law, subject) for law in asked)
         names = {law.name for law in asked}
@@ -61,7 +76,9 @@ class Mover:
             self._worlds = Worlds(self._book.rules, self._book.owners, self._facts, nodes)
         return self._worlds
 
-    def _told(self, difference: Difference) -> tuple[list[Moved], list[MovedPlan]]:
+    def _told(
+        self, difference: Difference, supposed: FactBase
+    ) -> tuple[list[Moved], list[MovedPlan]]:
         """The standings and plans that differ, by law or plan and subject. Raises PolicyError."""
         laws = {o.name: o for o in difference.owners if isinstance(o, LawDecl)}
         declared = {o.name: o for o in difference.owners if isinstance(o, PlanDecl)}
@@ -76,8 +93,17 @@ class Mover:
         if findings:
             raise PolicyError(findings)
         (old, old_plans), (new, new_plans) = told
+        sides = [Waivers.on(self._on, base) for base in (self._facts, supposed)]
+        # A waiver moves what it is of, and no conclusion.
+        apart = sides[0].apart(sides[1]) - {(s.law, s.subject_text) for s in (*old, *new)}
+        left = [s for s in self._standings() if (s.law, s.subject_text) in apart] if apart else []
+        old, new = (
+            [waivers.beside(s) for s in (*found, *left)]
+            for waivers, found in zip(sides, (old, new), strict=True)
+        )
+        order = list(self._book.laws)
         return (
-            [Moved(*pair) for pair in _apart(old, new, lambda s: s.law, list(laws))],
+            [Moved(*pair) for pair in _apart(old, new, lambda s: s.law, order)],
             [MovedPlan(*p) for p in _apart(old_plans, new_plans, lambda p: p.plan, list(declared))],
         )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import date
 from functools import cached_property
 from pathlib import Path
 
 from ullage import progress
 from ullage.changes import Change, Set, read_set
+from ullage.days import today
 from ullage.declarations import Declarations
 from ullage.diff.compared import compare
 from ullage.diff.mixture import Conclusions, Reload, Side
@@ -39,13 +41,14 @@ from ullage.records.record import Record
 from ullage.reference.text import atom_text
 from ullage.results import Bindings, Law, Plan, Plans, Standing, exact_text_of, value_order
 from ullage.rules.book import QUERY, RuleBook, from_query, load_book, query_rule
-from ullage.rules.declared import BUILTIN
+from ullage.rules.declared import BUILTIN, LawDecl
 from ullage.rules.terms import Rule
 from ullage.solve import Lowerings, Model, solve
 from ullage.standings import standings
 from ullage.stored import AnyPath
 from ullage.symbols import decode
 from ullage.tables import load_declarations
+from ullage.waivers import Waivers, ambiguous, faults, spent
 from ullage.whatif import suppose, suppose_changes
 from ullage.yamlnodes import collector_paused
 
@@ -63,12 +66,16 @@ class Policy:
         of_rules: Sequence[Finding] = (),
         of_facts: Sequence[Finding] = (),
         reload: Reload | None = None,
+        on: date | None = None,
     ) -> None:
         self._book = book
         self._facts = facts
         self._of_rules = tuple(of_rules)
-        self._findings = (*of_rules, *of_facts)
+        # A law that could not be read may be the one that a waiver names.
+        of_waivers = [] if errors_of(of_rules) else faults(facts, book)
+        self._findings = (*of_rules, *of_facts, *of_waivers)
         self._reload = reload
+        self._on = on or today()
         self._lowerings = Lowerings()
         self._model: Model | None = None
         self._standings: tuple[Standing, ...] | None = None
@@ -82,6 +89,7 @@ class Policy:
         *,
         rows: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
         override: bool = False,
+        on: date | None = None,
     ) -> Policy:
         """Load rules and facts from folders, and facts from rows.
 
@@ -90,12 +98,13 @@ class Policy:
         With ``rows`` and no ``facts``, the rows are all there is. Rows map a table's name
         to mappings from column to value: text as in YAML, or bool, int, Fraction or Decimal in
         base units; None is absent. With ``override`` a later folder's row replaces an earlier one
-        of equal key.
+        of equal key. ``on`` is the day that decides which waivers are in force: this policy's, and
+        that of each that is made of it. Without it that is today, in UTC.
 
         Raises UsageError where a folder is missing. What is invalid inside is kept as findings.
         """
         rule_folders, fact_folders = folders(rules, facts, rows is not None)
-        return cls.read(rule_folders, fact_folders, rows=rows, override=override)
+        return cls.read(rule_folders, fact_folders, rows=rows, override=override, on=on)
 
     @classmethod
     def read(
@@ -106,6 +115,7 @@ class Policy:
         rows: Mapping[str, Sequence[Mapping[str, object]]] | None = None,
         override: bool = False,
         like: Policy | None = None,
+        on: date | None = None,
     ) -> Policy:
         """Load the rules and facts of these very folders, as ``load`` does.
 
@@ -131,7 +141,8 @@ class Policy:
             override=override,
             derived=_derived(book),
         )
-        read = cls(book, base, findings, amiss if base.declarations.tables else (), facts_under)
+        of_facts = amiss if base.declarations.tables else ()
+        read = cls(book, base, findings, of_facts, facts_under, on)
         if like is not None:
             read._lowerings = like._lowerings
         return read
@@ -142,7 +153,12 @@ class Policy:
 
     def of_facts(self, facts: FactBase, findings: Sequence[Finding] = ()) -> Policy:
         """The same rules over facts that were read before, with what was found in those."""
-        return Policy(self._book, facts, self._of_rules, findings)
+        return Policy(self._book, facts, self._of_rules, findings, on=self._on)
+
+    @property
+    def on(self) -> date:
+        """The day that decides which waivers are in force."""
+        return self._on
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -183,7 +199,10 @@ class Policy:
         )
 
     def check(self) -> tuple[Finding, ...]:
-        """Every finding of declarations, rules and facts, and of the standings where sound."""
+        """Every finding of declarations, rules and facts, and of the standings where sound.
+
+        Waivers that have expired, or suspend nothing, are warnings.
+        """
         findings = list(self._findings)
         if not errors_of(findings):
             for conclude in (self._solved, lambda: self._planned(list(self._book.plans))):
@@ -191,6 +210,8 @@ class Policy:
                     conclude()
                 except PolicyError as error:
                     findings += error.findings
+        if not errors_of(findings):
+            findings += spent(self._facts, self._solved(), self._on)
         return tuple(sorted(set(findings), key=lambda f: f.sort_key))
 
     def standings(
@@ -245,7 +266,7 @@ class Policy:
         supposed = suppose(self._facts, flags or {})
         policy = self
         if supposed.assumptions:
-            policy = Policy(self._book, supposed.base, self._findings)
+            policy = self._supposing(supposed.base)
         shown = [n for n in declared if not names or {n, declared[n].layout.under} & {*names}]
         found = chosen(policy._planned(shown), declared, names, supposed.selected)
         layouts = {name: decl.layout for name, decl in declared.items()}
@@ -287,20 +308,33 @@ class Policy:
     def supposing(self, changes: Iterable[Change]) -> Policy:
         """The same rules over the facts as changes suppose them. Raises as ``what_if`` does."""
         self._sound()
-        return Policy(self._book, self._mover.suppose(changes).base, self._findings)
+        return self._supposing(self._mover.suppose(changes).base)
+
+    def _supposing(self, base: FactBase) -> Policy:
+        """The same rules over other facts, on the same day."""
+        return Policy(self._book, base, self._findings, on=self._on)
 
     def diff(self, other: Policy, laws: Collection[str] = (), subject: str | None = None) -> Diff:
         """What moves from this policy to another: standings and plans, each with what moved it.
 
         Of laws that are named their standings alone; ``subject`` is a subject's parts joined by
-        ``/``. Raises PolicyError where one of the two is invalid.
+        ``/``. Waivers are those in force on the other's day: that a day went by is no change of
+        facts. Raises PolicyError where one of the two is invalid.
         """
         with collector_paused():
-            return compare(self._side(), other._side(), laws, subject)
+            return compare(self._as_of(other._on)._side(), other._side(), laws, subject)
 
     def _side(self) -> Side:
         self._sound()
-        return Side(self._book, self._facts, self._conclusions, self.model, self._reload)
+        return Side(self._book, self._facts, self._conclusions, self.model, self._on, self._reload)
+
+    def _as_of(self, day: date) -> Policy:
+        """The same policy on a day."""
+        if day == self._on:
+            return self
+        policy = Policy(self._book, self._facts, self._findings, (), self._reload, day)
+        policy._lowerings, policy._model = self._lowerings, self._model
+        return policy
 
     def _conclusions(self) -> Conclusions:
         """All standings and plans, by what they are of. Raises PolicyError."""
@@ -316,7 +350,11 @@ class Policy:
 
     @cached_property
     def _mover(self) -> Mover:
-        return Mover(self._book, self._facts, _derived(self._book))
+        return Mover(self._book, self._facts, _derived(self._book), self._solved, self._on)
+
+    @cached_property
+    def _waivers(self) -> Waivers:
+        return Waivers.on(self._on, self._facts)
 
     def query(self, body: str) -> Bindings:
         """The bindings of a rule body's variables, in the order of their appearance.
@@ -395,7 +433,7 @@ class Policy:
 
         def holds(changes: Sequence[Set]) -> bool:
             supposed = suppose_changes(self._facts, changes, _derived(self._book))
-            policy = Policy(self._book, supposed.base, self._findings)
+            policy = self._supposing(supposed.base)
             return any(policy.explainer.holding(*a) for a in asked.asked)
 
         search = Search(self.explainer, asked.asked, holds, about)
@@ -431,7 +469,8 @@ class Policy:
         """The standing that a question is about, if it is about one."""
         if asked.about is None or asked.about[0] not in self._book.laws:
             return None
-        return self.explainer.standing(self._book.laws[asked.about[0]], asked.about[1])
+        law = self._book.laws[asked.about[0]]
+        return self._waivers.beside(self.explainer.standing(law, asked.about[1]))
 
     def model(self) -> Model:
         """The answer set itself, for those who count atoms. Raises PolicyError."""
@@ -452,11 +491,19 @@ class Policy:
         if self._standings is None:
             model = self.model()
             with collector_paused():
-                found, findings = standings(model, self._book.laws, self._rules)
+                found, findings = self._concluded(model, self._book.laws)
             if findings:
                 raise PolicyError([*self._findings, *findings])
             self._standings = tuple(found)
         return self._standings
+
+    def _concluded(
+        self, model: Model, laws: Mapping[str, LawDecl]
+    ) -> tuple[list[Standing], list[Finding]]:
+        """The standings of some laws with their waivers, and what is amiss with them."""
+        found, findings = standings(model, laws, self._rules)
+        told = [self._waivers.beside(s) for s in found]
+        return told, [*findings, *ambiguous(self._facts, told)]
 
     def _planned(self, names: Sequence[str]) -> tuple[Plan, ...]:
         """The plans of these names. Of the laws, those alone are read that judge them."""
@@ -469,7 +516,7 @@ class Policy:
                 found, findings = (
                     ([s for s in self._standings if s.law in judging], [])
                     if self._standings is not None
-                    else standings(model, judging, self._rules)
+                    else self._concluded(model, judging)
                 )
                 planned, more = plans(model, declared, found, self._rules)
             if findings or more:

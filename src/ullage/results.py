@@ -6,9 +6,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 
+from ullage.findings import Position
 from ullage.sorts import ExactSort, ScalarError, Sort, display, exact_text, parse_exact
 
 
@@ -132,12 +134,32 @@ def _inside(value: Value) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiver:
+    """A row that suspends a refusal: which, why, on whose word, and through which day.
+
+    ``refusal`` is the bare name of a reason, for every reason of that name, or the whole text of
+    one, for that one alone. Where the row stands is no part of what it says.
+    """
+
+    refusal: str
+    reason: str
+    owner: str
+    expires: date
+    position: Position = field(compare=False)
+
+    def matches(self, reason: Term) -> bool:
+        """Whether it suspends a refusal for this reason."""
+        return self.refusal in (reason.name, exact_text_of(reason))
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """One law's conclusion about one subject.
 
     ``subject`` maps the law's argument names, in snake case, to the subject's parts, in order.
     ``words`` is the verdict as people read it; empty where the reasons or obligations say it.
-    Reasons, obligations and values are in a fixed order (by name, then arguments).
+    Reasons, obligations and values are in a fixed order (by name, then arguments). ``waivers`` are
+    those in force that match one of its reasons, by what they waive.
     """
 
     law: str
@@ -148,6 +170,29 @@ class Standing:
     reasons: tuple[Term, ...] = ()
     obligations: tuple[Term, ...] = ()
     values: tuple[tuple[str, Quantity], ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+
+    @property
+    def waived(self) -> bool:
+        """Whether it is refused, and a waiver in force matches each of its reasons."""
+        return self.waived_until is not None
+
+    @property
+    def waived_until(self) -> date | None:
+        """The last day on which it is waived by what is known today; None where it is not."""
+        if self.standing is not StandingClass.REFUSED:
+            return None
+        lasts = [self._last_day(reason) for reason in self.reasons]
+        days = [day for day in lasts if day is not None]
+        return min(days) if days and len(days) == len(lasts) else None
+
+    @property
+    def unwaived(self) -> tuple[Term, ...]:
+        """The reasons that no waiver in force matches."""
+        return tuple(r for r in self.reasons if self._last_day(r) is None)
+
+    def _last_day(self, reason: Term) -> date | None:
+        return max((w.expires for w in self.waivers if w.matches(reason)), default=None)
 
     @property
     def subject_text(self) -> str:

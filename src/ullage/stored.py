@@ -6,6 +6,7 @@ writing it anywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -69,3 +70,16 @@ def parts_below(path: AnyPath, folder: AnyPath) -> tuple[str, ...]:
 
 def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder else name
+
+
+_OF_COMMIT = re.compile(r"[0-9a-f]{12}:.")
+
+
+def of_commit(commit: str, file: str) -> str:
+    """A file of a commit as findings name it, which is as git does: ``COMMIT:path``."""
+    return f"{commit[:12]}:{file}"
+
+
+def is_of_commit(file: str) -> bool:
+    """Whether a name is that of a file of a commit."""
+    return _OF_COMMIT.match(file) is not None

@@ -34,6 +34,7 @@ from ullage.sorts import (
 )
 from ullage.stored import AnyPath
 from ullage.textfiles import files_below, shown_path
+from ullage.waivertable import WAIVER, declaration_faults
 from ullage.yamlnodes import YAML_ENDINGS, Nodes, is_absent, read_document
 
 BUILTIN_PREDICATES = frozenset({"standing", "reason", "obligation", "value", "plan"})
@@ -187,6 +188,8 @@ class _Reader:
         tables = {n: self._table(self.tables[n], shape) for n, shape in shapes.items()}
         for table in tables.values():
             self._check_references(table, tables, shapes[table.name])
+        if WAIVER in tables:
+            self.findings += declaration_faults(tables[WAIVER])
         tables |= self._tables_of_parts(tables)
         tables |= self._tables_of_alikes(tables)
         flags = {n: read_flag(e.nodes, e.key, e.node, tables) for n, e in self.flags.items()}

@@ -28,8 +28,9 @@ from ullage.cli import (
     why_not,
 )
 from ullage.cli.exit_code import ExitCode
-from ullage.cli.output import say, write, write_invalid
+from ullage.cli.output import say, write
 from ullage.cli.parser import FAIL_ON, VerbParser
+from ullage.cli.reporting import write_invalid
 from ullage.findings import PolicyError, UsageError, listed, similar
 from ullage.render import FORMATS
 
@@ -124,7 +125,7 @@ def _run(words: Sequence[str]) -> ExitCode:
     try:
         return verb.run(args)
     except PolicyError as error:
-        write_invalid(args.format, error.findings)
+        write_invalid(args, error.findings)
         return ExitCode.INVALID
 
 

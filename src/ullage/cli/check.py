@@ -8,16 +8,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ullage.cli.exit_code import ExitCode
-from ullage.cli.output import renderer, write
+from ullage.cli.output import renderer, say, write
 from ullage.cli.parser import VerbParser
-from ullage.cli.run import weigh, with_policy
+from ullage.cli.reporting import write_report
+from ullage.cli.run import weighed, with_policy
 from ullage.findings import Finding, errors_of
+from ullage.render import FORMATS, REPORT_FORMATS
 from ullage.results import Standing
 
 if TYPE_CHECKING:
     from ullage.policy import Policy
 
 SUMMARY = "validates declarations, facts and rules; prints nothing but findings"
+
+PRINTS = (*FORMATS, *REPORT_FORMATS)
 
 
 def arguments(parser: VerbParser) -> None:
@@ -36,5 +40,14 @@ def run(args: Namespace) -> ExitCode:
         return findings, policy.standings() if weighed else ()
 
     findings, standings = with_policy(args, work)
-    write(renderer(args.format, sys.stdout).findings(findings))
-    return ExitCode.INVALID if errors_of(findings) else weigh(standings, args.fail_on)
+    code, lines = weighed(standings, args.fail_on)
+    code = ExitCode.INVALID if errors_of(findings) else code
+    if args.format in REPORT_FORMATS:
+        from ullage.itemized import of_findings
+
+        write_report(args, of_findings(findings), code)
+    else:
+        write(renderer(args.format, sys.stdout).findings(findings))
+    for line in lines:
+        say(line)
+    return code

@@ -36,10 +36,11 @@ def run(args: Namespace) -> ExitCode:
     """Print the moves, the newest first. Raises UsageError and PolicyError."""
     with working(args):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
+        from ullage.days import today
         from ullage.diff.history import history
         from ullage.diff.sides import Sides
 
-        sides = Sides(args.rules, args.facts, args.override)
+        sides = Sides(args.rules, args.facts, args.override, args.on or today())
         found = history(sides, args.subject, args.laws, args.revision or "HEAD", args.all)
     write(renderer(args.format, sys.stdout).history(found))
     return weigh(found.standings, args.fail_on)

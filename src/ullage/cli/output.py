@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
-from ullage.findings import Finding, UsageError
+from ullage.findings import UsageError
 from ullage.render import FORMATS, Renderer, View
 from ullage.render.text import one_line
 from ullage.terminal import encodes, wants_colour
@@ -96,16 +95,6 @@ def say(text: str, help: str = "") -> None:
     with suppress(UsageError):
         # Nobody is left to be told that stderr cannot be written.
         write(f"ullage: {one_line(text)}\n{hint}", sys.stderr)
-
-
-def write_invalid(name: str, findings: Iterable[Finding]) -> None:
-    """Print what makes a policy invalid, for a verb whose output it is not.
-
-    A person reads it on stderr; a program that asked for another format gets it on stdout.
-    """
-    known = name if name in FORMATS else "human"
-    stream = sys.stderr if known == "human" else sys.stdout
-    write(renderer(known, stream).findings(tuple(findings)), stream)
 
 
 def _discard(stream: TextIO) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
+from ullage.days import read_day
 from ullage.findings import UsageError, listed, similar
 from ullage.render import FORMATS
 from ullage.results import StandingClass
 
 FAIL_ON = {
-    StandingClass.REFUSED.value: "exit with 2 where a standing is refused",
+    StandingClass.REFUSED.value: "exit with 2 where a standing is refused, and not waived",
     StandingClass.UNESTABLISHED.value: "with 4 where one is unestablished",
 }
 """The words that ``--fail-on`` takes, and what each does."""
@@ -43,7 +45,7 @@ class VerbParser(argparse.ArgumentParser):
         )
         self.takes_policy_flags = False
         self._words: Sequence[str] = ()
-        self.set_defaults(format=formats[0])
+        self.set_defaults(verb=verb, format=formats[0])
         self.add_argument(
             "--format",
             type=one_of("--format", formats),
@@ -100,6 +102,14 @@ class VerbParser(argparse.ArgumentParser):
             "--override",
             action="store_true",
             help="let a row of a later folder replace one of an equal key",
+        )
+        self.add_argument(
+            "--on",
+            action=Once,
+            type=_day,
+            metavar="DATE",
+            help="the day that decides which waivers are in force, as 2027-03-01 (default: today, "
+            "in UTC)",
         )
         self.add_argument(
             "--fail-on",
@@ -170,6 +180,14 @@ def _folder(word: str) -> Path:
     if not word:
         raise UsageError("a folder's name is empty", "write `.` for the working folder")
     return Path(word)
+
+
+def _day(word: str) -> date:
+    """A day. Raises UsageError."""
+    day = read_day(word)
+    if day is None:
+        raise UsageError(f"`--on` does not take `{word}`", "it takes a day, as `2027-03-01`")
+    return day
 
 
 def depth(word: str) -> int:

@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, say, write, write_file, write_program
 from ullage.cli.parser import Once, VerbParser
-from ullage.cli.run import weigh, with_policy
+from ullage.cli.reporting import write_report
+from ullage.cli.run import weighed, with_policy
 from ullage.findings import UsageError
+from ullage.render import FORMATS, REPORT_FORMATS
 from ullage.results import Standing
 from ullage.textfiles import shown_path
 
 if TYPE_CHECKING:
+    from ullage.items import Report
     from ullage.policy import Policy
     from ullage.records.record import Record
 
 SUMMARY = "prints every standing, with reasons, obligations and values"
+
+PRINTS = (*FORMATS, *REPORT_FORMATS)
 
 _STDOUT = "-"
 
@@ -61,16 +66,18 @@ def run(args: Namespace) -> ExitCode:
     Raises UsageError and PolicyError.
     """
 
-    def work(policy: Policy) -> tuple[Sequence[Standing], str, Record | None]:
+    def work(policy: Policy) -> tuple[Sequence[Standing], str, Record | None, Report | None]:
         standings = policy.standings(args.laws, args.subject)
         record = policy.record(args.laws, args.subject) if args.record else None
-        return standings, policy.dump() if args.dump else "", record
+        report = _report(policy, standings, args) if args.format in REPORT_FORMATS else None
+        return standings, policy.dump() if args.dump else "", record, report
 
     if args.dump == "":
         raise UsageError("`--dump` names no file", "write `-` for stdout")
     if args.record == "":
         raise UsageError("`--record` names no folder", "write `.` for the working folder")
-    standings, program, record = with_policy(args, work)
+    standings, program, record, report = with_policy(args, work)
+    code, lines = weighed(standings, args.fail_on)
     if record is not None:
         _write(record, Path(args.record))
     if args.dump == _STDOUT:
@@ -78,8 +85,21 @@ def run(args: Namespace) -> ExitCode:
     else:
         if args.dump:
             write_file(Path(args.dump), program)
-        write(renderer(args.format, sys.stdout, values=args.values).standings(standings))
-    return weigh(standings, args.fail_on)
+        if report is not None:
+            write_report(args, report, code)
+        else:
+            write(renderer(args.format, sys.stdout, values=args.values).standings(standings))
+    for line in lines:
+        say(line)
+    return code
+
+
+def _report(policy: Policy, standings: Sequence[Standing], args: Namespace) -> Report:
+    from ullage.itemized import of_standings
+    from ullage.places import Places
+
+    places = Places(policy.book.laws, policy.facts)
+    return of_standings(standings, places, policy.laws, args.fail_on)
 
 
 def _write(record: Record, folder: Path) -> None:

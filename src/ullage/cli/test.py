@@ -11,9 +11,11 @@ from pathlib import Path
 
 from ullage import progress
 from ullage.cli.exit_code import ExitCode
-from ullage.cli.output import renderer, say, write, write_invalid
+from ullage.cli.output import renderer, say, write
 from ullage.cli.parser import Once, VerbParser
+from ullage.cli.reporting import write_invalid, write_report
 from ullage.findings import PolicyError, UsageError
+from ullage.render import FORMATS, REPORT_FORMATS
 from ullage.render.tests import percent_text
 from ullage.testreport import TestReport
 
@@ -21,6 +23,8 @@ PARTS = ("rules", "conditions")
 """What coverage counts."""
 
 SUMMARY = "runs the law tests: rows that are given, and what is expected of them"
+
+PRINTS = (*FORMATS, *REPORT_FORMATS)
 
 
 def arguments(parser: VerbParser) -> None:
@@ -95,10 +99,12 @@ def _threshold(word: str) -> tuple[tuple[str, ...], Fraction]:
 
 def run(args: Namespace) -> ExitCode:
     """Print what became of each case. Raises UsageError and PolicyError."""
-    if args.fail_on:
-        raise UsageError(
-            "`ullage test` does not take `--fail-on`", "a law test says what it expects"
-        )
+    for option, given, why in (
+        ("--fail-on", args.fail_on, "a law test says what it expects"),
+        ("--on", args.on, "a law test is of what is concluded, which no waiver changes"),
+    ):
+        if given:
+            raise UsageError(f"`ullage test` does not take `{option}`", why)
     if "" in args.paths:
         raise UsageError("a path is empty", "write `.` for the working folder")
     for other, given in (("--fail-fast", args.fail_fast), ("--watch", args.watch)):
@@ -123,7 +129,7 @@ def _watch(args: Namespace) -> ExitCode:
             try:
                 code = _once(args)
             except PolicyError as error:
-                write_invalid(args.format, error.findings)
+                write_invalid(args, error.findings)
                 code = ExitCode.INVALID
             say("waits for a file to change; `Ctrl-C` ends it")
     except KeyboardInterrupt:
@@ -173,11 +179,17 @@ def _once(args: Namespace) -> ExitCode:
             )
             if args.record:
                 report = record_cases(policy, cases, report, paths)
-    write(renderer(args.format, sys.stdout).tests(report))
     missed = _missed(report, args.threshold)
+    code = ExitCode.FINE if report.sound and not missed else ExitCode.INVALID
+    if args.format in REPORT_FORMATS:
+        from ullage.itemized import of_tests
+
+        write_report(args, of_tests(report, policy.laws), code)
+    else:
+        write(renderer(args.format, sys.stdout).tests(report))
     for line in missed:
         say(line)
-    return ExitCode.FINE if report.sound and not missed else ExitCode.INVALID
+    return code
 
 
 def _missed(

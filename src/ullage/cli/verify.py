@@ -9,7 +9,7 @@ from pathlib import Path
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, say, write
 from ullage.cli.parser import VerbParser
-from ullage.findings import Finding
+from ullage.findings import Finding, UsageError
 
 SUMMARY = "checks proofs that `why --format json` printed, step by step"
 
@@ -24,8 +24,13 @@ def arguments(parser: VerbParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Print what does not hold; nothing where every step of every proof does.
 
-    Raises UsageError for a file that cannot be read, PolicyError where the policy is invalid.
+    Raises UsageError for a file that cannot be read and for ``--on``, PolicyError where the policy
+    is invalid.
     """
+    if args.on:
+        raise UsageError(
+            "`ullage verify` does not take `--on`", "a proof holds on one day as on another"
+        )
     # Imported here: no other verb needs it.
     from ullage.reference.verify import read_proof, verifier
 

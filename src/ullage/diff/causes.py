@@ -36,6 +36,7 @@ def _said(conclusion: Conclusion) -> object:
             [_bare(t) for t in conclusion.reasons],
             [_bare(t) for t in conclusion.obligations],
             sorted((n, v.value, v.unit) for n, v in conclusion.values),
+            conclusion.waivers,
         )
     if isinstance(conclusion, Plan):
         return sorted((name, repr(value)) for name, value in conclusion.values)

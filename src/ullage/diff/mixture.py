@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from enum import Enum
 from types import MappingProxyType
 from typing import TypeVar
@@ -30,6 +31,8 @@ from ullage.rules.vocabulary import Vocabulary
 from ullage.solve import Atoms, Model, solve
 from ullage.standings import standings
 from ullage.symbols import subjects
+from ullage.waivers import Waivers, laws_of
+from ullage.waivertable import WAIVER
 from ullage.worlds import Worlds, changed
 
 Subject = tuple[tuple[str, Value], ...]
@@ -61,13 +64,14 @@ Reload = Callable[[Declarations], FactBase]
 class Side:
     """One of two policies that are compared, with all that it concludes.
 
-    ``reload`` is None where its files are not known.
+    ``on`` is the day of its waivers. ``reload`` is None where its files are not known.
     """
 
     book: RuleBook
     facts: FactBase
     conclusions: Callable[[], Conclusions]
     model: Callable[[], Model]
+    on: date
     reload: Reload | None = None
 
 
@@ -78,9 +82,12 @@ def owners_of(book: RuleBook) -> dict[Owner, LawDecl | PlanDecl]:
 
 
 def concluded(
-    model: Atoms, owners: Mapping[Owner, LawDecl | PlanDecl], rules: Iterable[TypedRule]
+    model: Atoms,
+    owners: Mapping[Owner, LawDecl | PlanDecl],
+    rules: Iterable[TypedRule],
+    waivers: Waivers,
 ) -> Conclusions:
-    """All that a model says of the subjects of some laws and plans."""
+    """All that a model says of the subjects of some laws and plans, with the waivers of it."""
     written = [t.rule for t in rules]
     laws = {n: d for (_, n), d in owners.items() if isinstance(d, LawDecl)}
     declared = {n: d for (_, n), d in owners.items() if isinstance(d, PlanDecl)}
@@ -91,7 +98,7 @@ def concluded(
     }
     judged, _ = standings(model, laws, written)
     for standing in judged:
-        found[("law", standing.law), standing.subject] = standing
+        found[("law", standing.law), standing.subject] = waivers.beside(standing)
     for plan in plans(model, declared, (), written)[0]:
         found[("plan", plan.plan), plan.subject] = plan
     return found
@@ -119,7 +126,10 @@ class Mixtures:
         self._known: dict[frozenset[int], Conclusions | None] = {}
 
     def reach(self, piece: Piece) -> set[Owner]:
-        """The laws and plans that a piece may move, by what their rules read."""
+        """The laws and plans that a piece may move, by what their rules read.
+
+        No rule need read a waiver: it says itself of which law it is.
+        """
         found: set[Owner] = set()
         for side in (self._old, self._new):
             tables = side.book.vocabulary.declarations.tables
@@ -130,6 +140,9 @@ class Mixtures:
             for owner, decl in owners_of(side.book).items():
                 if not cone.isdisjoint(nodes_of(decl)):
                     found.add(owner)
+            if isinstance(piece, FactPiece):
+                keys = (e.key for e in piece.edits if e.table == WAIVER)
+                found |= {("law", law) for law in laws_of(side.facts, keys)}
         return found & {*self._owners}
 
     def _starts(self, piece: Piece, side: Side) -> set[str] | None:
@@ -187,16 +200,19 @@ class Mixtures:
         difference = self._worlds.differing(other)
         told = {o: d for o, d in own.items() if d in difference.owners}
         rules = self._new.book.rules
+        waivers = Waivers.on(self._new.on, facts)
         before, after = (
-            concluded(answer, told, rules) for answer in (difference.old, difference.new)
+            concluded(answer, told, rules, waivers) for answer in (difference.old, difference.new)
         )
-        return {**{k: v for k, v in self.of_new.items() if k not in before}, **after}
+        kept = {k: v for k, v in self.of_new.items() if k not in before}
+        return {k: _beside(waivers, v) for k, v in kept.items()} | dict(after)
 
     def _whole(self, book: RuleBook, facts: FactBase) -> Conclusions:
         own = {o: d for o, d in owners_of(book).items() if o in self._owners}
         wanted = {n for decl in own.values() for n in nodes_of(decl)}
         rules = needed(book.rules, facts.declarations.tables, wanted)
-        return concluded(solve(rules, facts), own, rules)
+        waivers = Waivers.on(self._new.on, facts)
+        return concluded(solve(rules, facts), own, rules, waivers)
 
     def _facts(
         self, chosen: frozenset[int], declared: frozenset[int], declarations: Declarations
@@ -288,6 +304,10 @@ class Mixtures:
             d.collects: Predicate(d.collects, d.arguments, d.doc, d.position) for d in declared
         }
         return Vocabulary(declarations, predicates | helpers, laws, plans_)
+
+
+def _beside(waivers: Waivers, told: Standing | Plan | Undecided) -> Standing | Plan | Undecided:
+    return waivers.beside(told) if isinstance(told, Standing) else told
 
 
 def _typed(rules: Iterable[Rule], vocabulary: Vocabulary) -> list[TypedRule]:

@@ -43,8 +43,9 @@ class NotTheSame:
 class Verdict(StrEnum):
     """Which way a change goes as a whole.
 
-    A standing gets *looser* where it goes up from refused to unestablished to established, and
-    *stricter* where it goes down; of one that appears or goes, nothing counts as unestablished.
+    A standing gets *looser* where it goes up from refused to a waived refusal to unestablished to
+    established, and *stricter* where it goes down; of one that appears or goes, nothing counts as
+    unestablished.
     Equal is what moves nothing. Where some standings go each way, or what moves goes neither way,
     it is neither.
     """
@@ -135,10 +136,14 @@ def step(move: Moved | MovedPlan) -> int:
 
 _HEIGHTS = {
     StandingClass.REFUSED: 0,
-    StandingClass.UNESTABLISHED: 1,
-    StandingClass.ESTABLISHED: 2,
+    StandingClass.UNESTABLISHED: 2,
+    StandingClass.ESTABLISHED: 4,
 }
+_WAIVED = 1
+"""Half a step: nothing is concluded otherwise, and somebody answers for it."""
 
 
 def _height(standing: Standing | None) -> int:
-    return 1 if standing is None else _HEIGHTS[standing.standing]
+    if standing is None:
+        return _HEIGHTS[StandingClass.UNESTABLISHED]
+    return _WAIVED if standing.waived else _HEIGHTS[standing.standing]

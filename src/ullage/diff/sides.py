@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
 
+from ullage.days import today
 from ullage.diff.git import Repository
 from ullage.findings import Finding, PolicyError, UsageError, errors_of
 from ullage.folders import folders
 from ullage.policy import Policy
-from ullage.stored import AnyPath
+from ullage.stored import AnyPath, of_commit
 from ullage.textfiles import files_below, read_bytes
 from ullage.yamlnodes import YAML_ENDINGS
 
@@ -19,11 +21,15 @@ _Texts = list[tuple[str, object]]
 
 @dataclass(slots=True)
 class Sides:
-    """Reads policies from folders and revisions, by what ``--rules`` and ``--facts`` name."""
+    """Reads policies from folders and revisions, by what ``--rules`` and ``--facts`` name.
+
+    All of them have the waivers of one day: that a day went by is no change.
+    """
 
     rules: Sequence[Path] | None = None
     facts: Sequence[Path] | None = None
     override: bool = False
+    on: date = field(default_factory=today)
     _repository: Repository | None = field(default=None, init=False)
     _last: tuple[_Texts, _Texts] | None = field(default=None, init=False)
 
@@ -121,11 +127,11 @@ class Sides:
         where: Path | str | None,
         like: Policy | None,
     ) -> Policy:
-        policy = Policy.read(*places, override=self.override, like=like)
+        policy = Policy.read(*places, override=self.override, like=like, on=self.on)
         findings = errors_of(policy.check())
         if findings:
             raise PolicyError(
-                [_at(f, where[:12]) for f in findings] if isinstance(where, str) else findings
+                [_at(f, where) for f in findings] if isinstance(where, str) else findings
             )
         return policy
 
@@ -144,7 +150,7 @@ def _words(words: Sequence[str]) -> tuple[str, str, bool]:
 def _at(finding: Finding, commit: str) -> Finding:
     """A finding whose places are named as git names them: ``REVISION:path``."""
     places = tuple(
-        replace(p, file=p.file if p.file.startswith("<") else f"{commit}:{p.file}")
+        replace(p, file=p.file if p.file.startswith("<") else of_commit(commit, p.file))
         for p in finding.positions
     )
     return replace(finding, positions=places)

@@ -53,7 +53,7 @@ def compare(expectation: Expectation, told: Standing | Plan) -> list[Mismatch]:
     values = dict[str, Value](told.values)
     for value, text in expectation.values:
         have = values.get(value)
-        if not _agrees(text, have):
+        if not agrees(text, have):
             shown = "none" if have is None else exact_text_of(have)
             said = f"value `{value}`: expected {text or 'none'}, found {shown}"
             amiss.append(_mismatch(expectation, value_cell(value), text or "none", shown, said))
@@ -139,7 +139,8 @@ def _compare_terms(
     return [_mismatch(expectation, what, told[0], told[1], f"{what}: {'; '.join(parts)}")]
 
 
-def _agrees(text: str | None, value: Value | None) -> bool:
+def agrees(text: str | None, value: Value | None) -> bool:
+    """Whether a value is what an expectation writes; None is no value."""
     if text is None or value is None:
         return text is None and value is None
     if not isinstance(value, Quantity):

@@ -15,9 +15,9 @@ from ullage.findings import Finding, UsageError
 from ullage.formatting.yamltext import tree_text
 from ullage.formatting.yamltree import Entry, Group, Leaf, Tree, Unformattable, read_tree
 from ullage.lawtests.cases import Expectation, LawCase, value_cell
-from ullage.lawtests.compare import Found, compare, found
+from ullage.lawtests.compare import Found, agrees, compare, found
 from ullage.lawtests.rows import Giver
-from ullage.results import Standing, plainly, value_text
+from ullage.results import Quantity, Standing, Value, plainly, value_text
 from ullage.textfiles import decode, read_bytes, shown_path, write_whole
 from ullage.yamlscalars import scalar_text
 
@@ -79,11 +79,17 @@ def _cells(expectation: Expectation, told: Found) -> Cells:
         what = mismatch.what
         name = next((n for n, _ in expectation.values if value_cell(n) == what), None)
         if name is not None:
-            cells[what] = plainly(values[name]) if name in values else None
+            cells[what] = _written(values[name]) if name in values else None
         else:
             assert isinstance(one, Standing)
             cells[what] = _of_standing(one)[what]
     return cells
+
+
+def _written(value: Value) -> str:
+    """A value as an expectation reads it: as people do, or as a bare number in base units."""
+    text = plainly(value)
+    return value.text if isinstance(value, Quantity) and not agrees(text, value) else text
 
 
 def _of_standing(standing: Standing) -> dict[str, str | list[str] | None]:
@@ -105,7 +111,7 @@ def _whole(standing: Standing) -> Group:
     ]
     entries += [_entry(k, _value(said[k])) for k in ("reasons", "obligations") if said[k]]
     if standing.values:
-        entries.append(_entry("values", _group({n: plainly(v) for n, v in standing.values})))
+        entries.append(_entry("values", _group({n: _written(v) for n, v in standing.values})))
     return Group(True, False, tuple(entries))
 
 

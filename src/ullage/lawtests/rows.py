@@ -11,6 +11,7 @@ from ullage.declarations import Table
 from ullage.facts import FactBase, load_facts, table_readers
 from ullage.findings import Finding, UsageError, errors_of
 from ullage.lawtests.cases import SOURCE, Cell, LawCase
+from ullage.waivers import faults
 from ullage.whatif import Changer
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Giver:
     def __init__(self, policy: Policy) -> None:
         self._declarations = policy.declarations
         self._derived = policy.derived
+        self._book = policy.book
         self._catalog = policy.facts
         self._readers = table_readers(policy.declarations)
         self._keys = key_columns(policy.declarations.tables)
@@ -46,7 +48,7 @@ class Giver:
         facts, findings = load_facts(
             self._declarations, [], rows=rows, derived=self._derived, readers=self._readers
         )
-        return Given(facts, errors_of(findings))
+        return self._given(facts, findings)
 
     def _over_catalog(self, rows: Mapping[str, Sequence[Row]], left: Sequence[Edit]) -> Given:
         """The catalog with edits of its own rows, and with rows in place of those of equal key."""
@@ -77,7 +79,12 @@ class Giver:
         loader.override = True
         loader.read_rows(rows)
         facts = loader.base()
-        return Given(facts, errors_of(loader.sorted_findings()), amiss)
+        return self._given(facts, loader.sorted_findings(), amiss)
+
+    def _given(
+        self, facts: FactBase, findings: Sequence[Finding], amiss: Sequence[str] = ()
+    ) -> Given:
+        return Given(facts, errors_of([*findings, *faults(facts, self._book)]), amiss)
 
 
 @dataclass(frozen=True, slots=True)

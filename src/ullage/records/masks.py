@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from ullage.facts import FactBase
 from ullage.findings import UsageError
 from ullage.records.flows import NONE, Paths, flows, inside, place, sensitive_columns
-from ullage.render.json_ import Json, standing_json, value_json
-from ullage.results import Standing, Term, Value, exact_text_of
+from ullage.render.json_ import Json, standing_json, value_json, waiver_json
+from ullage.results import Standing, Term, Value, Waiver, exact_text_of
 from ullage.rules.book import RuleBook
 from ullage.rules.declared import LawDecl
 from ullage.sorts import EntitySort, FormsSort, TextSort
@@ -125,11 +125,26 @@ class Masks:
         for kind, told in (("reason", standing.reasons), ("obligation", standing.obligations)):
             paths = inside(self.flows.get(place(kind, law.name), NONE), 2)
             shown[f"{kind}s"] = [{kind: t.name, "args": self._args(t, paths)} for t in told]
+            if kind == "reason":
+                shown["waivers"] = [self._waiver(w, standing, paths) for w in standing.waivers]
         figures = {}
         for name, figure in standing.values:
             paths = inside(self.flows.get(place("value", law.name, name), NONE), 3)
             figures[name] = self.value(figure, paths)
         shown["values"] = figures
+        return shown
+
+    def _waiver(self, waiver: Waiver, standing: Standing, paths: Paths) -> dict[str, Json]:
+        """A waiver; the whole text of a reason tells what the reason's arguments do."""
+        shown = waiver_json(waiver)
+        hides = any(
+            self._args(t, paths) != {n: value_json(v) for n, v in t.args}
+            for t in standing.reasons
+            if waiver.refusal == exact_text_of(t)
+        )
+        for name in ("refusal", "reason", "owner", "expires"):
+            text = str(shown[name])
+            shown[name] = self.key.mask(text) if hides and name == "refusal" else self.text(text)
         return shown
 
     def hides(self, standing: Standing, law: LawDecl) -> bool:

@@ -88,7 +88,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The record of one run. Equal runs have equal records: no clock and no chance is in it.
+    """The record of one run. Equal runs have equal records: no clock and no chance is in it, but
+    for the day that says which waivers are in force.
 
     ``versions`` names what concluded; ``masked`` the sensitive columns as ``table/column``, and
     ``key`` the key of their digests (None where there was none). ``origin`` is the file that it was

@@ -251,7 +251,8 @@ class _Replayer:
         return None
 
     def _same(self, recorded: RecordedStanding, now: Standing) -> bool:
-        return self._masked_as(standing_json(now), recorded.told, _text) == recorded.told
+        told = _concluded(recorded.told)
+        return self._masked_as(_concluded(standing_json(now)), told, _text) == told
 
     def _question(self, recorded: RecordedStanding | None, now: Standing | None) -> Question:
         """All that could be concluded of a subject, whether or not it is."""
@@ -456,6 +457,11 @@ def _listed(changes: Sequence[str]) -> str:
     more = len(changes) - _MOST_CHANGES
     told = "; ".join(changes[:_MOST_CHANGES])
     return f"{told}; and {more} changes more" if more > 0 else told
+
+
+def _concluded(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a standing says that was concluded: waivers come and go, and change nothing of it."""
+    return {name: value for name, value in told.items() if name not in ("waived", "waivers")}
 
 
 def _lookups(law: LawDecl, subject: Json) -> Iterator[Lookup]:

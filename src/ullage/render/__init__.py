@@ -14,6 +14,9 @@ FORMATS: Mapping[str, Callable[[View], Renderer]] = {
     "json": JsonRenderer,
     "concise": ConciseRenderer,
 }
-"""The formats by the name that ``--format`` takes."""
+"""The formats of all verbs by the name that ``--format`` takes."""
 
-__all__ = ["FORMATS", "Renderer", "View"]
+REPORT_FORMATS = ("sarif", "junit", "github", "tap")
+"""The names of the formats in which some verbs report to programs (see ``reports``)."""
+
+__all__ = ["FORMATS", "REPORT_FORMATS", "Renderer", "View"]

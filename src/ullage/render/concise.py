@@ -10,7 +10,7 @@ from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
 from ullage.render.diffs import identity
 from ullage.render.text import field, label, one_line
-from ullage.results import Bindings, Plan, Plans, Standing, Value, exact_text_of
+from ullage.results import Bindings, Plan, Plans, Standing, Value, Waiver, exact_text_of
 from ullage.testreport import CaseResult, Outcome, TestReport
 
 
@@ -21,7 +21,10 @@ class ConciseRenderer:
         """Needs nothing of the view: the text is the same everywhere."""
 
     def standings(self, standings: Sequence[Standing]) -> str:
-        """``law subject standing verdict reason;reason``, with obligations after the reasons."""
+        """``law subject standing verdict reason;reason``, with obligations after the reasons.
+
+        Behind them, after ``|``, each waiver as ``waived refusal until day by owner: reason``.
+        """
         return _lines(_standing(s) for s in standings)
 
     def plans(self, plans: Plans) -> str:
@@ -38,6 +41,7 @@ class ConciseRenderer:
     def moves(self, moves: Moves) -> str:
         """``standing law subject class->class verdict->verdict -reason +reason name=old->new``.
 
+        Waivers that come and go stand among the reasons, as ``"waived …"``.
         Plans are ``plan name subject name=old->new``, what was supposed ``what-if …`` before them.
         Where there is nothing, nothing stands.
         """
@@ -146,7 +150,12 @@ def _moved(moved: Moved) -> str:
     words.append("->".join("" if s is None else s.standing.value for s in sides))
     words.append("->".join("" if s is None else s.verdict for s in sides))
     said = [
-        [field(exact_text_of(t)) for t in (*s.reasons, *s.obligations)] if s is not None else []
+        [
+            *(field(exact_text_of(t)) for t in (*s.reasons, *s.obligations)),
+            *(field(_waived(w)) for w in s.waivers),
+        ]
+        if s is not None
+        else []
         for s in sides
     ]
     words += [f"-{t}" for t in said[0] if t not in said[1]]
@@ -169,7 +178,15 @@ def _change(old: Value | None, new: Value | None) -> str:
 def _standing(standing: Standing) -> str:
     words = [standing.law, field(standing.subject_text), standing.standing.value, standing.verdict]
     why = ";".join(one_line(exact_text_of(t)) for t in (*standing.reasons, *standing.obligations))
-    return " ".join([*words, why] if why else words)
+    waived = [
+        f"| waived {field(w.refusal)} until {w.expires} by {field(w.owner)}: {field(w.reason)}"
+        for w in standing.waivers
+    ]
+    return " ".join([*words, *([why] if why else []), *waived])
+
+
+def _waived(waiver: Waiver) -> str:
+    return f"waived {waiver.refusal} until {waiver.expires} by {waiver.owner}: {waiver.reason}"
 
 
 def _lines(lines: Iterable[str]) -> str:

@@ -11,10 +11,11 @@ from ullage.explain.outline import DEEPEST, Node
 from ullage.explain.refute import Attempt, Failing, Refutation
 from ullage.reference.text import aggregate_text, atom_text, literal_text, pattern_text
 from ullage.render.human import said
-from ullage.render.json_ import Json, document, value_json
+from ullage.render.json_ import Json, document, value_json, waivers_json
 from ullage.render.outlines import dot, escaped, markdown, tree
 from ullage.render.reaching import reach_json, reaching
 from ullage.render.text import one_line
+from ullage.render.waivers import waiver_lines
 from ullage.results import Standing
 from ullage.rules.terms import Aggregate, Literal
 from ullage.terminal import encodes
@@ -68,14 +69,22 @@ def _told(
     if format == "dot":
         return dot(outline)
     title = words
+    waivers: list[str] = []
     if standing is not None:
+        waivers = waiver_lines(standing)
         told = said(standing)
         title = f"{standing.law} of {standing.subject_text}: {standing.standing.value}"
-        title += f"; {told}" if told else ""
+        title += " (waived)" * standing.waived + (f"; {told}" if told else "")
     if format == "markdown":
-        return markdown(outline, title)
-    head = f"{one_line(title)}\n\n" if standing is not None else ""
+        return markdown(outline, title, waivers)
+    head = ""
+    if standing is not None:
+        head = "".join(f"{line}\n" for line in (one_line(title), *_below(waivers), ""))
     return head + tree(outline, unicode=encodes("└─│", stream))
+
+
+def _below(waivers: Sequence[str]) -> list[str]:
+    return [f"  {one_line(line)}" for line in waivers]
 
 
 def _denial(found: Denial) -> dict[str, Json]:
@@ -90,6 +99,7 @@ def _denial(found: Denial) -> dict[str, Json]:
             "subject": {n: value_json(v) for n, v in standing.subject},
             "standing": standing.standing.value,
             "verdict": standing.verdict,
+            **waivers_json(standing),
         },
         "unread": [_unread(u) for u in found.unread],
         "refuted": [_refutation(r, found) for r in found.refutations],

@@ -15,6 +15,7 @@ from ullage.render.moves import MoveBlocks
 from ullage.render.plans import PlanBlocks
 from ullage.render.tests import test_lines
 from ullage.render.text import label, one_line
+from ullage.render.waivers import waiver_lines
 from ullage.results import (
     Bindings,
     Plans,
@@ -63,9 +64,9 @@ class HumanRenderer:
     def plans(self, plans: Plans) -> str:
         """A block a subject, or a table of subjects; what was supposed stands before them."""
 
-        def told(standing: Standing) -> tuple[str, str]:
-            colour = _CLASS_COLOURS[standing.standing]
-            return self._paint(standing.standing.value, colour), said(standing)
+        def told(standing: Standing) -> tuple[str, str, tuple[str, ...]]:
+            kind = self._paint(standing.standing.value, _CLASS_COLOURS[standing.standing])
+            return kind, said(standing), tuple(waiver_lines(standing))
 
         return PlanBlocks(self._view, told, lambda title: self._paint(title, _BOLD)).text(plans)
 
@@ -79,13 +80,13 @@ class HumanRenderer:
 
     def history(self, history: History) -> str:
         """A block a law: what it says now, and since when; then each move, the newest first."""
-        return HistoryBlocks(self._moves(), said).text(history)
+        return HistoryBlocks(self._moves(), said_whole).text(history)
 
     def _moves(self) -> MoveBlocks:
         def painted(kind: StandingClass) -> str:
             return self._paint(kind.value, _CLASS_COLOURS[kind])
 
-        return MoveBlocks(self._view, painted, said, lambda title: self._paint(title, _BOLD))
+        return MoveBlocks(self._view, painted, said_whole, lambda title: self._paint(title, _BOLD))
 
     def findings(self, findings: Sequence[Finding]) -> str:
         """Message, positions and help of each; then how many there are. Empty where none is."""
@@ -111,9 +112,11 @@ class HumanRenderer:
 
     def _law(self, name: str, standings: Sequence[Standing], width: int) -> str:
         tally = Counter(s.standing for s in standings)
+        waived = sum(s.waived for s in standings)
+        more = {StandingClass.REFUSED: f" ({waived} waived)"} if waived else {}
         dot = " · " if self._view.unicode else ", "
         counts = dot.join(
-            self._paint(f"{tally[c]} {c.value}", _CLASS_COLOURS[c])
+            self._paint(f"{tally[c]} {c.value}", _CLASS_COLOURS[c]) + more.get(c, "")
             for c in StandingClass
             if tally[c]
         )
@@ -133,8 +136,9 @@ class HumanRenderer:
         if not self._view.values:
             text = "; ".join(t for t in (text, _unsaid(text, standing.values)) if t)
         line = f"  {kind}  {one_line(standing.subject_text):<{width}}    {one_line(text)}"
+        waivers = [f"      {one_line(w)}" for w in waiver_lines(standing)]
         details = _details(standing.values) if self._view.values else []
-        return [line.rstrip(), *(self._paint(d, _DIM) for d in details)]
+        return [line.rstrip(), *waivers, *(self._paint(d, _DIM) for d in details)]
 
     def _finding(self, finding: Finding) -> str:
         colour = _RED if finding.severity is Severity.ERROR else _YELLOW
@@ -159,6 +163,11 @@ def said(standing: Standing) -> str:
     if standing.obligations:
         parts.append("to read: " + ", ".join(_words(o) for o in standing.obligations))
     return "; ".join(p for p in parts if p)
+
+
+def said_whole(standing: Standing) -> str:
+    """The standing in words, with its waivers."""
+    return "; ".join(t for t in (said(standing), *waiver_lines(standing)) if t)
 
 
 def _words(term: Term) -> str:

@@ -19,7 +19,17 @@ from ullage.diff.result import (
 from ullage.findings import Finding, Position
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
 from ullage.render.base import View
-from ullage.results import Assumption, Bindings, Plan, Plans, Quantity, Standing, Term, Value
+from ullage.results import (
+    Assumption,
+    Bindings,
+    Plan,
+    Plans,
+    Quantity,
+    Standing,
+    Term,
+    Value,
+    Waiver,
+)
 from ullage.testreport import CaseResult, Coverage, Outcome, TestReport
 
 Json = str | bool | int | None | Sequence["Json"] | Mapping[str, "Json"]
@@ -158,6 +168,25 @@ def _verdict(standing: Standing) -> dict[str, Json]:
         "verdict": standing.verdict,
         "reasons": [{"reason": t.name, "args": _args(t)} for t in standing.reasons],
         "obligations": [{"obligation": t.name, "args": _args(t)} for t in standing.obligations],
+        **waivers_json(standing),
+    }
+
+
+def waivers_json(standing: Standing) -> dict[str, Json]:
+    """Whether a standing is waived, and by what."""
+    return {"waived": standing.waived, "waivers": [waiver_json(w) for w in standing.waivers]}
+
+
+def waiver_json(waiver: Waiver) -> dict[str, Json]:
+    """A waiver as JSON."""
+    return {
+        "refusal": waiver.refusal,
+        "reason": waiver.reason,
+        "owner": waiver.owner,
+        "expires": waiver.expires.isoformat(),
+        "file": waiver.position.file,
+        "line": waiver.position.line,
+        "column": waiver.position.column,
     }
 
 

@@ -12,6 +12,7 @@ from ullage.render.human import said
 from ullage.render.moves import stays
 from ullage.render.outlines import escaped
 from ullage.render.text import one_line
+from ullage.render.waivers import waiver_lines
 from ullage.results import Standing, plainly
 
 _MOST_ROWS = 100
@@ -55,10 +56,11 @@ def _row(reasoned: Reasoned) -> str:
 def _standing(standing: Standing | None, move: Moved) -> str:
     if standing is None:
         return "(not there)"
-    text = _cell(said(standing))
+    texts = map(_cell, (said(standing), *waiver_lines(standing)))
     values = dict(standing.values)
     moved = [f"{n} {plainly(values[n])}" for n in move.values if n in values]
-    parts = [f"**{standing.standing.value}**", text, _cell(", ".join(moved))]
+    kind = f"**{standing.standing.value}**" + ", waived" * standing.waived
+    parts = [kind, *texts, _cell(", ".join(moved))]
     return "<br>".join(part for part in parts if part)
 
 

@@ -77,15 +77,19 @@ class MoveBlocks:
         return f"{old}, as it is" if cell.same else f"{old} {self._arrow} {new}"
 
     def _standing(self, moved: Moved) -> list[str]:
-        classes = [s.standing if s is not None else None for s in (moved.old, moved.new)]
-        shown = [_NOT_THERE if c is None else self._painted(c) for c in classes]
-        change = shown[0] if classes[0] == classes[1] else f" {self._arrow} ".join(shown)
+        shown = [self._class(s) for s in (moved.old, moved.new)]
+        change = shown[0] if shown[0] == shown[1] else f" {self._arrow} ".join(shown)
         lines = [f"  {change}  {one_line(moved.subject_text)}"]
         words = [self._said(s) if s is not None else "" for s in (moved.old, moved.new)]
         if words[0] != words[1]:
             pairs = zip(("was", "now"), words, strict=True)
             lines += [f"      {when}  {one_line(text)}" for when, text in pairs if text]
         return lines + self._values(moved.values)
+
+    def _class(self, standing: Standing | None) -> str:
+        if standing is None:
+            return _NOT_THERE
+        return self._painted(standing.standing) + " (waived)" * standing.waived
 
     def _plan(self, plan: MovedPlan) -> list[str]:
         change = "  (new)" if plan.old is None else "  (gone)" if plan.new is None else ""
@@ -125,12 +129,12 @@ def _difference(old: Value | None, new: Value | None) -> str:
     return f"  ({sign}{display(abs(by), new.sort)})"
 
 
-def _place(moved: Moved) -> tuple[bool, int]:
+def _place(moved: Moved) -> tuple[bool, int, int]:
     """From refused to established first, the other way last; before those that appear or go."""
     if moved.old is None or moved.new is None:
-        return True, 0
+        return True, 0, 0
     old, new = (_CLASSES.index(s.standing) for s in (moved.old, moved.new))
-    return False, old - new
+    return False, old - new, moved.old.waived - moved.new.waived
 
 
 def _left(moves: Moves) -> Iterable[str]:

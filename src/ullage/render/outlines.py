@@ -29,10 +29,12 @@ def tree(outline: Sequence[Node], *, unicode: bool = True) -> str:
     return "".join(f"{text}\n" for text in lines)
 
 
-def markdown(outline: Sequence[Node], title: str) -> str:
-    """A nested list, with the sources as a list below it."""
+def markdown(outline: Sequence[Node], title: str, notes: Sequence[str] = ()) -> str:
+    """A nested list below its notes, with the sources as a list below it."""
     sources = _Sources(outline)
-    lines = [f"### {escaped(title)}", ""]
+    lines = [f"### {escaped(one_line(title))}", ""]
+    for note in notes:
+        lines += [escaped(one_line(note)), ""]
     for level, node in nodes(outline):
         place = f" (`{one_line(str(node.place))}`)" if node.place is not None else ""
         number = sources.mark(node)

@@ -25,8 +25,8 @@ from ullage.sorts import BYTES, ExactSort
 
 _BAR_WIDTH = 30
 
-Said = Callable[[Standing], tuple[str, str]]
-"""A standing's class, painted, and its words."""
+Said = Callable[[Standing], tuple[str, str, tuple[str, ...]]]
+"""A standing's class, painted, its words, and the lines of its waivers."""
 
 Paint = Callable[[str], str]
 
@@ -96,15 +96,16 @@ class PlanBlocks:
 
     def _standings(self, alike: Sequence[Plan], layout: PlanLayout) -> list[str]:
         """What the law says, once for all subjects of which it says the same."""
-        said: dict[tuple[str, str], list[str]] = {}
+        said: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
         for plan in alike:
             if plan.standing is not None:
                 row = dict(plan.subject).get(layout.rows, "")
                 said.setdefault(self._said(plan.standing), []).append(value_text(row))
         lines = []
-        for (kind, words), rows in said.items():
+        for (kind, words, waivers), rows in said.items():
             of = f"  ({', '.join(rows)})" if len(said) > 1 else ""
             lines.append(f"  {kind}  {one_line(words + of)}")
+            lines += [f"      {one_line(w)}" for w in waivers]
         return lines
 
     def _lines(self, values: Iterable[tuple[str, Value]], layout: PlanLayout) -> list[str]:

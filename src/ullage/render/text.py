@@ -26,6 +26,12 @@ def field(text: str) -> str:
     return one_line(json.dumps(text, ensure_ascii=False))
 
 
+def cut(text: str, most: int) -> str:
+    """The text, or so many characters of it and how many are left out."""
+    left = len(text) - most
+    return f"{text[:most]}… ({left} characters more)" if left > 0 else text
+
+
 def label(finding: Finding) -> str:
     """How bad it is, and its code: ``error[unknown-column]``."""
     return f"{finding.severity.value}[{finding.code}]"
