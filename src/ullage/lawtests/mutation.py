@@ -9,9 +9,10 @@ judged by the rules with one mutant among them (``ullage.rules.versions``).
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import clingo
@@ -50,7 +51,7 @@ MUTANTS_AT_ONCE = 200
 """How many mutants are ground beside their rules at once."""
 
 _VERSIONS_AT_ONCE = 600
-_ROUNDS = (2, 8, None)
+_ROUNDS = (2, 6, 20, 60, None)
 """Of a mutant that nothing has killed, so many more cases are judged in each round, then all."""
 
 
@@ -75,9 +76,12 @@ class _Version:
 
 @dataclass(slots=True)
 class _State:
-    """The cases that tell a mutant from its rule and are still to be judged, the best last."""
+    """The cases that tell a mutant from its rule and are still to be judged, the best last.
 
-    left: list[int]
+    Each has a number: versions of equal numbers end alike.
+    """
+
+    left: list[tuple[int, int]]
     apart: int
     killed: int | None = None
 
@@ -114,33 +118,36 @@ class Mutation:
     def judged(self, numbers: Sequence[int]) -> list[Verdict]:
         """A verdict for each of these mutants; those that clingo cannot ground have none."""
         states = {
-            mutant: _State(self._ranked(mutant, cases), len(cases))
+            mutant: _State([(c, cases[c]) for c in self._ranked(mutant, cases)], len(cases))
             for mutant, cases in self._apart(numbers).items()
         }
+        kills: dict[int, bool] = {}
         for most in _ROUNDS:
-            versions = [
-                _Version(mutant, state.left.pop())
-                for mutant, state in states.items()
-                if state.killed is None
-                for _ in range(len(state.left) if most is None else min(most, len(state.left)))
-            ]
-            for portion in self._portions(versions):
-                pending = [v for v in portion if states[v.mutant].killed is None]
-                for version in self._killing(pending):
-                    if states[version.mutant].killed is None:
-                        states[version.mutant].killed = version.base
+            tries = _tries(states, kills, most)
+            for portion in self._portions({alike: some[0] for alike, some in tries.items()}):
+                pending = {
+                    alike: tries[alike]
+                    for alike in portion
+                    if any(states[v.mutant].killed is None for v in tries[alike])
+                }
+                killing = self._killing([some[0] for some in pending.values()])
+                for alike, some in pending.items():
+                    kills[alike] = some[0] in killing
+                    for version in some if kills[alike] else ():
+                        state = states[version.mutant]
+                        state.killed = version.base if state.killed is None else state.killed
         return [Verdict(m, state.killed, state.apart) for m, state in states.items()]
 
-    def _portions(self, versions: Sequence[_Version]) -> list[list[_Version]]:
+    def _portions(self, versions: Mapping[int, _Version]) -> list[list[int]]:
         """The versions in runs of no more, and of no more rows, than are ground together."""
-        portions: list[list[_Version]] = []
+        portions: list[list[int]] = []
         held = 0
-        for version in versions:
+        for number, version in versions.items():
             rows = self._size[version.base]
             if not portions or len(portions[-1]) == _VERSIONS_AT_ONCE or held + rows > MOST_ROWS:
                 portions.append([])
                 held = 0
-            portions[-1].append(version)
+            portions[-1].append(number)
             held += rows
         return portions
 
@@ -164,8 +171,8 @@ class Mutation:
 
     # Which cases tell a mutant from its rule.
 
-    def _apart(self, numbers: Sequence[int]) -> dict[int, set[int]]:
-        """The cases in which each mutant concludes otherwise, or is amiss."""
+    def _apart(self, numbers: Sequence[int]) -> dict[int, dict[int, int]]:
+        """The cases in which each mutant concludes otherwise or is amiss, numbered as alike."""
         beside = _Beside(self._book.rules, self._mutants, numbers, self._circles)
         wanted = {self._head(m) for m in numbers}
         for number in numbers:
@@ -178,7 +185,8 @@ class Mutation:
             return self._apart([m for m in numbers if m not in refused])
         blames = (_blame(line, CASE) for line in grounder.lowered.lines)
         lines = [*beside.lines, *filter(None, blames)]
-        apart: dict[int, set[int]] = {m: set() for m in numbers}
+        alike = _Alike()
+        apart: dict[int, dict[int, int]] = {m: {} for m in numbers}
         first = 0
         for portion in portions(self._bases):
             try:
@@ -186,15 +194,36 @@ class Mutation:
             except (PolicyError, TooWide):
                 # Whatever this is, judging finds whose it is.
                 for cases in apart.values():
-                    cases.update(range(first, first + len(portion)))
+                    cases |= {first + n: alike.new() for n in range(len(portion))}
             else:
-                for name in (_APART, _BLAMED):
-                    for symbol in program.atoms(name, 2):
-                        mutant, case = (a.number for a in symbol.arguments)
-                        if mutant >= 0:
-                            apart[mutant].add(first + case)
+                for mutant, case in _pairs(program, _APART):
+                    apart[mutant][first + case] = -1
+                self._tell_alike(program, apart, alike, first)
+                for mutant, case in _pairs(program, _BLAMED):
+                    if mutant >= 0:
+                        apart[mutant][first + case] = alike.new()
             first += len(portion)
         return apart
+
+    def _tell_alike(
+        self, program: Program, apart: Mapping[int, dict[int, int]], alike: _Alike, first: int
+    ) -> None:
+        """Number the cases of each mutant by what it concludes in them, with those of its rule."""
+        arities = {
+            name: arity for name, arity, _ in program.ground.control.symbolic_atoms.signatures
+        }
+        for mutant, cases in apart.items():
+            rule = self._mutants[mutant].number
+            if self._head(mutant) in self._circles:
+                cases |= {c: alike.new() for c, number in cases.items() if number < 0}
+                continue
+            atoms: dict[int, set[str]] = {c: set() for c, number in cases.items() if number < 0}
+            name = f"{_MUTANT}{mutant}"
+            for symbol in program.atoms(name, arities[name]) if name in arities else ():
+                case, *args = symbol.arguments
+                if (here := atoms.get(first + case.number)) is not None:
+                    here.add(",".join(map(str, args)))
+            cases |= {c: alike.of((rule, c, frozenset(texts))) for c, texts in atoms.items()}
 
     # Which cases end otherwise.
 
@@ -368,6 +397,51 @@ class _Beside:
         else:
             self.lines.append(rule_text(apart, [made, f"not {atom}"]))
             self.lines.append(rule_text(apart, [own, f"not {made}", *others]))
+
+
+class _Alike:
+    """Numbers: one for each thing, and new ones for what is like no other."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, frozenset[str]], int] = {}
+        self._next = itertools.count()
+
+    def new(self) -> int:
+        """A number that nothing has."""
+        return next(self._next)
+
+    def of(self, thing: tuple[int, int, frozenset[str]]) -> int:
+        """The number of a thing."""
+        if thing not in self._known:
+            self._known[thing] = self.new()
+        return self._known[thing]
+
+
+def _tries(
+    states: Mapping[int, _State], kills: Mapping[int, bool], most: int | None
+) -> dict[int, list[_Version]]:
+    """The next versions to judge of each mutant, by number, those that end alike together.
+
+    What is known of others like it is not judged again: a mutant is killed by that, or passes on.
+    """
+    tries: dict[int, list[_Version]] = defaultdict(list)
+    for mutant, state in states.items():
+        taken = 0
+        while state.killed is None and state.left and taken != most:
+            case, alike = state.left.pop()
+            if alike not in kills:
+                tries[alike].append(_Version(mutant, case))
+                taken += 1
+            elif kills[alike]:
+                state.killed = case
+    return tries
+
+
+def _pairs(program: Program, name: str) -> Iterator[tuple[int, int]]:
+    """The mutants and cases that a predicate tells of."""
+    for symbol in program.atoms(name, 2):
+        mutant, case = symbol.arguments
+        yield mutant.number, case.number
 
 
 @dataclass(frozen=True, slots=True)
