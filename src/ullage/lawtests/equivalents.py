@@ -168,7 +168,7 @@ class Listing:
             if entry.nth:
                 places = places[entry.nth - 1 : entry.nth]
             if not places:
-                idle.append(self._idle(entry))
+                idle.append(self.idle(entry))
             elif len(places) > 1:
                 bad.append(self._ambiguous(entry, len(places)))
             elif places[0] in matched:
@@ -206,7 +206,7 @@ class Listing:
             and mutant.after == entry.to
         ]
 
-    def _idle(self, entry: Equivalent) -> Finding:
+    def idle(self, entry: Equivalent) -> Finding:
         """That an entry means no mutant, and the part of it that is to blame."""
         mutants = [self._found[p] for p in self._by_rule.get((entry.file, entry.rule), ())]
         known = self._names.values()

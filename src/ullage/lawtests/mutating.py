@@ -72,8 +72,8 @@ def run_mutation(
     what would list each survivor. Raises UsageError where nothing is left to judge or to judge by,
     PolicyError where the list is no list.
     """
-    passed = {r.position for r in report.of(Outcome.PASS)}
-    able = [c for c in cases if c.position in passed]
+    passed = {(r.position, r.name) for r in report.of(Outcome.PASS)}
+    able = [c for c in cases if (c.position, c.name) in passed]
     if not able:
         raise UsageError("no law test is left to judge mutants by", "skipped ones do not count")
     progress.phase("making mutants")
@@ -85,6 +85,8 @@ def run_mutation(
     listed, findings = listing.matched(load_equivalents(equivalents), files)
     sets = _sets(rules, able)
     verdicts = _judged(rules, found, sets, processes)
+    known = {v.mutant for v, _ in verdicts}
+    findings += [listing.idle(entry) for place, entry in listed.items() if place not in known]
     findings += [
         killed(listed[v.mutant], case.name, case.position)
         for v, case in verdicts
@@ -92,7 +94,7 @@ def run_mutation(
     ]
     results = [_result(found[v.mutant], v, case, listed, listing) for v, case in verdicts]
     return MutationReport(
-        tuple(sorted(results, key=lambda r: r.position)),
+        tuple(results),
         len(able),
         tuple(sorted(findings, key=lambda f: f.sort_key)),
         report.left_out + len(report.results) - len(able),
@@ -132,16 +134,14 @@ def _judged(
     mutation = Mutation(rules, found, sets.bases)
 
     def judge(share: Sequence[Sequence[int]]) -> list[Verdict]:
-        verdicts = []
-        for portion in share:
-            verdicts += mutation.judged(portion)
-            # What a program is made of has circles, and is large.
-            gc.collect()
-        return verdicts
+        return [verdict for portion in share for verdict in mutation.judged(portion)]
 
     with _settled():
         shares = shared_out(judge, mutation.portions(), processes)
-    verdicts = [v for _, judged in shares for v in judged]
+    verdicts = sorted(
+        (v for _, judged in shares for v in judged),
+        key=lambda v: (found[v.mutant].position, v.mutant),
+    )
     return [
         (v, _alone(rules, found[v.mutant], sets.alone) if v.killed is None else case)
         for v in verdicts

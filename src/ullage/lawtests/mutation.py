@@ -9,6 +9,7 @@ judged by the rules with one mutant among them (``ullage.rules.versions``).
 from __future__ import annotations
 
 import dataclasses
+import gc
 import itertools
 import re
 from collections import defaultdict
@@ -131,6 +132,8 @@ class Mutation:
                     if any(states[v.mutant].killed is None for v in tries[alike])
                 }
                 killing = self._killing([some[0] for some in pending.values()])
+                # What a program is made of has circles, and is large.
+                gc.collect()
                 for alike, some in pending.items():
                     kills[alike] = some[0] in killing
                     for version in some if kills[alike] else ():
@@ -167,7 +170,7 @@ class Mutation:
     def _ranked(self, mutant: int, cases: Iterable[int]) -> list[int]:
         """Cases, the most promising last: those that ask for what may move, then small ones."""
         names = {o.name for o in self._owners(self._cone(self._head(mutant)))}
-        return sorted(cases, key=lambda c: (bool(names & self._asked[c]), -self._size[c]))
+        return sorted(cases, key=lambda c: (bool(names & self._asked[c]), -self._size[c], -c))
 
     # Which cases tell a mutant from its rule.
 
