@@ -9,6 +9,7 @@ from ullage.diff.result import Cause, Diff, NotTheSame, Reasoned, step
 from ullage.findings import Finding, Position, Severity, counted, errors_of
 from ullage.items import Item, Kind, Level, Remark, Report
 from ullage.moves import Moved, MovedPlan
+from ullage.mutationreport import Fate, MutantResult, MutationReport
 from ullage.pages import cause, error_page, first_sentence
 from ullage.places import Places
 from ullage.render.diffs import VERDICTS, identity, tally
@@ -27,6 +28,9 @@ IDLE, OTHER = "diff/idle", "diff/other"
 UNCOVERED = "coverage"
 """The code of what no law test has shown."""
 
+MUTANT = "mutant"
+"""The code of a fault in a rule that no law test notices."""
+
 _KINDS = {
     IDLE: Kind(
         "A change moved nothing.",
@@ -42,6 +46,11 @@ _KINDS = {
     UNCOVERED: Kind(
         "No law test has shown a rule or condition.",
         "No law test has shown a rule or condition of the policy to matter.",
+        "",
+    ),
+    MUTANT: Kind(
+        "No law test notices a fault in a rule.",
+        "No law test notices a fault in a rule: with it, all of them pass as they do without.",
         "",
     ),
 }
@@ -203,6 +212,44 @@ def _uncovered(part: Uncovered) -> Item:
         (part.what, part.reason),
     )
     return Item(place.file, name, Outcome.SKIPPED, (place,), (remark,))
+
+
+# Mutants.
+
+
+_FATES = {
+    Fate.KILLED: Outcome.PASS,
+    Fate.SURVIVED: Outcome.FAIL,
+    Fate.EQUIVALENT: Outcome.SKIPPED,
+}
+
+
+def of_mutation(report: MutationReport) -> Report:
+    """An item for each mutant, in the suite of its file: killed ones pass, survivors fail.
+
+    Those that are equivalent are skipped. Findings of the list of these follow.
+    """
+    items = [*map(_mutant, report.results), *map(_finding, report.findings)]
+    lines = [f"{counted(report.left_out, 'case')} not run"] if report.left_out else []
+    kinds = {f.code: _kind(f.code) for f in report.findings}
+    return Report(tuple(items), tuple(lines), {MUTANT: _KINDS[MUTANT], **kinds})
+
+
+def _mutant(result: MutantResult) -> Item:
+    place = result.position
+    name = f"{result.change} at {place.line}:{place.column}"
+    message = {
+        Fate.KILLED: "",
+        Fate.SURVIVED: f"survived: {result.change}: {result.seen}",
+        Fate.EQUIVALENT: f"equivalent: {result.change}: {result.reason}",
+    }[result.fate]
+    level = Level.ERROR if result.fate is Fate.SURVIVED else Level.NOTE
+    identity = (result.rule, result.mutation, result.before, result.after)
+    remark = Remark(
+        level, MUTANT, f"{result.mutation} {result.fate.value}", message, (place,), "", identity
+    )
+    remarks = (remark,) if message else ()
+    return Item(place.file, name, _FATES[result.fate], (place,), remarks)
 
 
 # Comparisons.

@@ -155,6 +155,10 @@ class Policy:
         """The same rules over facts that were read before, with what was found in those."""
         return Policy(self._book, facts, self._of_rules, findings, on=self._on)
 
+    def of_book(self, book: RuleBook) -> Policy:
+        """Other rules, of the same vocabulary, over the same facts."""
+        return Policy(book, self._facts, self._of_rules, on=self._on)
+
     @property
     def on(self) -> date:
         """The day that decides which waivers are in force."""

@@ -8,16 +8,23 @@ from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ullage import progress
 from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, say, write
 from ullage.cli.parser import Once, VerbParser
 from ullage.cli.reporting import write_invalid, write_report
-from ullage.findings import PolicyError, UsageError
+from ullage.findings import PolicyError, UsageError, counted
 from ullage.render import FORMATS, REPORT_FORMATS
 from ullage.render.tests import percent_text
 from ullage.testreport import TestReport
+from ullage.textfiles import shown_path
+
+if TYPE_CHECKING:
+    from ullage.lawtests import LawCase
+    from ullage.mutationreport import MutationReport
+    from ullage.policy import Policy
 
 PARTS = ("rules", "conditions")
 """What coverage counts."""
@@ -76,6 +83,27 @@ def arguments(parser: VerbParser) -> None:
         metavar="[rules=|conditions=]PERCENT",
         help="with --coverage, exit with 3 where less of them is covered; repeatable",
     )
+    parser.add_argument(
+        "--mutate",
+        action="store_true",
+        help="tell which small faults in the rules no case notices",
+    )
+    parser.add_argument(
+        "--in",
+        dest="mutated",
+        action="append",
+        type=_path,
+        default=[],
+        metavar="PATH",
+        help="with --mutate, in the rules of this file or folder alone; repeatable",
+    )
+
+
+def _path(word: str) -> Path:
+    """A path. Raises UsageError for an empty one, which ``Path`` takes for ``.``."""
+    if not word:
+        raise UsageError("a path is empty", "write `.` for the working folder")
+    return Path(word)
 
 
 def _jobs(word: str) -> int:
@@ -114,6 +142,16 @@ def run(args: Namespace) -> ExitCode:
             )
     if args.threshold and not args.coverage:
         raise UsageError("`--threshold` stands without `--coverage`", "give both")
+    for other, given in (
+        ("--record", args.record),
+        ("--watch", args.watch),
+        ("--fail-fast", args.fail_fast),
+        ("--coverage", args.coverage),
+    ):
+        if args.mutate and given:
+            raise UsageError(f"`--mutate` stands beside `{other}`", "give one of the two")
+    if args.mutated and not args.mutate:
+        raise UsageError("`--in` stands without `--mutate`", "give both")
     return _watch(args) if args.watch else _once(args)
 
 
@@ -148,7 +186,12 @@ def _once(args: Namespace) -> ExitCode:
     with progress.shown(sys.stderr):
         # Imported here: the solver takes longer to load than `--help` takes to answer.
         from ullage.folders import folders
-        from ullage.lawtests.running import read_cases, record_cases, run_tests
+        from ullage.lawtests.running import (
+            equivalent_mutants,
+            read_cases,
+            record_cases,
+            run_tests,
+        )
         from ullage.policy import Policy
         from ullage.processes import available
         from ullage.yamlnodes import collector_paused
@@ -156,7 +199,8 @@ def _once(args: Namespace) -> ExitCode:
         with collector_paused():
             rules, facts = folders(args.rules, args.facts, rows=False)
             paths = _paths(args, rules)
-            cases = read_cases(paths, may_be_empty=args.record)
+            equivalents = equivalent_mutants(rules[0])
+            cases = read_cases(paths, may_be_empty=args.record, besides=equivalents)
             on_catalog = any(case.on_catalog for case in cases)
             if args.facts and not on_catalog:
                 raise UsageError(
@@ -178,7 +222,12 @@ def _once(args: Namespace) -> ExitCode:
                 processes=args.jobs or available(),
             )
             if args.record:
-                report = record_cases(policy, cases, report, paths)
+                report = record_cases(policy, cases, report, paths, equivalents)
+            mutants = None
+            if args.mutate and report.sound:
+                mutants = _mutated(args, policy, cases, report, equivalents)
+    if mutants is not None:
+        return _tell_mutants(args, mutants, equivalents)
     missed = _missed(report, args.threshold)
     code = ExitCode.FINE if report.sound and not missed else ExitCode.INVALID
     if args.format in REPORT_FORMATS:
@@ -189,6 +238,54 @@ def _once(args: Namespace) -> ExitCode:
         write(renderer(args.format, sys.stdout).tests(report))
     for line in missed:
         say(line)
+    if args.mutate:
+        say(
+            "no mutant was judged, since not all cases pass as the rules are",
+            "mend these first, or pass over them with `-k`",
+        )
+    return code
+
+
+def _mutated(
+    args: Namespace,
+    policy: Policy,
+    cases: Sequence[LawCase],
+    report: TestReport,
+    equivalents: Path,
+) -> MutationReport:
+    """What became of the mutants of the rules. Raises UsageError and PolicyError."""
+    from ullage.lawtests.mutating import chosen_files, run_mutation
+    from ullage.processes import available
+
+    return run_mutation(
+        policy,
+        cases,
+        report,
+        files=chosen_files(policy, args.mutated),
+        equivalents=equivalents,
+        processes=args.jobs or available(),
+        entries=args.every_case,
+    )
+
+
+def _tell_mutants(args: Namespace, report: MutationReport, equivalents: Path) -> ExitCode:
+    """Print what became of mutants, and on stderr what to do about survivors."""
+    from ullage.mutationreport import Fate
+
+    code = ExitCode.FINE if report.sound else ExitCode.INVALID
+    if args.format in REPORT_FORMATS:
+        from ullage.itemized import of_mutation
+
+        write_report(args, of_mutation(report), code)
+    else:
+        write(renderer(args.format, sys.stdout).mutation(report))
+    survivors = len(report.of(Fate.SURVIVED))
+    if survivors:
+        say(
+            f"{counted(survivors, 'mutant')} survived",
+            "write a case that tells it from its rule, or list it as equivalent; `-v` prints what "
+            f"to write in `{shown_path(equivalents)}`",
+        )
     return code
 
 

@@ -120,7 +120,7 @@ class Batch:
         flags = wary(rules)
         progress.phase("lowering rules")
         lowered = lower(rules, levels, flags)
-        left = _portions(bases)[::-1]
+        left = portions(bases)[::-1]
         while left:
             portion = left.pop()
             grounded = self._sound(portion, lowered, flags)
@@ -243,7 +243,7 @@ class CaseAnswer:
         return self.written.get(name, [])
 
 
-def _portions(bases: Sequence[Base]) -> list[list[Base]]:
+def portions(bases: Sequence[Base]) -> list[list[Base]]:
     """The cases in runs of no more rows than are ground together."""
     portions: list[list[Base]] = []
     held = 0

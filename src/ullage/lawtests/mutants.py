@@ -101,18 +101,10 @@ _OTHER = {
 _EXTREMUM = {"min": "max", "max": "min"}
 _FIGURE = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(.*)", re.DOTALL)
 
-Known = Mapping[str, Sequence[str]]
-"""The texts and names that stand in rules and rows, by their sort, the commonest first."""
 
-
-def mutants(
-    book: RuleBook, files: Collection[str] | None = None, known: Known | None = None
-) -> list[Mutant]:
-    """The mutants of the rules that stand in files, or in some of them, in the order of places.
-
-    ``known`` are names that rows hold; they stand for one another where rules name none.
-    """
-    texts = _texts(book.authored, known or {})
+def mutants(book: RuleBook, files: Collection[str] | None = None) -> list[Mutant]:
+    """The mutants of the rules that stand in files, or in some of them, in the order of rules."""
+    texts = _texts(book.authored)
     circles = _circles(book)
     found: list[Mutant] = []
     authored = {id(t) for t in book.authored}
@@ -313,18 +305,15 @@ def _next(words: Sequence[str], word: str) -> str | None:
     return words[(list(words).index(word) + 1) % len(words)]
 
 
-def _texts(rules: Iterable[TypedRule], known: Known) -> dict[Sort, list[str]]:
-    """The names and texts that stand in rules by sort, then those known, the commonest first."""
+def _texts(rules: Iterable[TypedRule]) -> dict[Sort, list[str]]:
+    """The names and texts that stand in rules by sort, the commonest first."""
     found: dict[Sort, Counter[str]] = {}
     for typed in rules:
         for node in _strings((typed.rule.head, typed.rule.body)):
             sort = typed.terms.get(id(node))
             if isinstance(sort, EntitySort | TextSort):
                 found.setdefault(sort, Counter())[node.value] += 1
-    texts = {s: [t for t, _ in c.most_common()] for s, c in found.items()}
-    for sort, listed in texts.items():
-        listed += [t for t in known.get(sort.name, ()) if t not in listed]
-    return texts
+    return {s: [t for t, _ in c.most_common()] for s, c in found.items()}
 
 
 def _strings(value: Any) -> Iterator[Str]:

@@ -9,9 +9,11 @@ judged by the rules with one mutant among them (``ullage.rules.versions``).
 from __future__ import annotations
 
 import dataclasses
+import gc
+import itertools
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import clingo
@@ -20,8 +22,7 @@ from clingo.symbol import Function, Symbol
 
 from ullage import progress
 from ullage.findings import PolicyError
-from ullage.lawtests.batch import Base
-from ullage.lawtests.cases import LawCase
+from ullage.lawtests.batch import MOST_ROWS, Base, portions
 from ullage.lawtests.compare import found, mismatches
 from ullage.lawtests.grounding import Grounder, Program
 from ullage.lawtests.mutants import Mutant
@@ -46,25 +47,25 @@ _APART = "_apart'"
 _BLAMED = "_blamed'"
 _ONLY = "_only'"
 _WITHOUT = "_without'"
-_OF_HEAD = "_of_head'"
-_STIRRED = "_stirred'"
 
-_MUTANTS_AT_ONCE = 400
+MUTANTS_AT_ONCE = 200
+"""How many mutants are ground beside their rules at once."""
+
 _VERSIONS_AT_ONCE = 600
-_SHALLOW_AT_ONCE = 4000
-_ROUNDS = (2, 8, None)
+_ROUNDS = (2, 6, 20, 60, None)
 """Of a mutant that nothing has killed, so many more cases are judged in each round, then all."""
-
-_DEPTHS: tuple[int, ...] = ()
-"""Before all are judged, they are whittled down to those that tell so many steps on, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant: the case that killed it; else in how many it concludes otherwise."""
+    """What became of a mutant, by number: the case that killed it, or None.
 
-    mutant: Mutant
-    killed: LawCase | None
+    ``apart`` counts the cases in which it concludes otherwise than its rule; where its rule builds
+    on itself, those in which either concludes anything.
+    """
+
+    mutant: int
+    killed: int | None
     apart: int
 
 
@@ -76,9 +77,12 @@ class _Version:
 
 @dataclass(slots=True)
 class _State:
-    """The cases that tell a mutant from its rule and are still to be judged, the best last."""
+    """The cases that tell a mutant from its rule and are still to be judged, the best last.
 
-    left: list[int]
+    Each has a number: versions of equal numbers end alike.
+    """
+
+    left: list[tuple[int, int]]
     apart: int
     killed: int | None = None
 
@@ -103,47 +107,52 @@ class Mutation:
         self._order = {name: i for i, nodes in enumerate(members) for name in nodes}
         self._circles = {n for m in members for n in m if len(m) > 1 or n in edges[n]}
         self._cones: dict[str, frozenset[str]] = {}
-        self._beside = {n: m for m in members for n in m}
-        self._readers: dict[str, set[str]] = defaultdict(set)
-        for name, below in edges.items():
-            for read in below:
-                self._readers[read].add(name)
-        self._atoms = {graph.node(t.rule.head): _atom_text(t.rule.head) for t in self._book.rules}
-        self._concluded = set().union(*map(nodes_of, self._book.owners))
 
-    def judged(self) -> list[Verdict]:
-        """A verdict for each mutant, in their order; those that clingo cannot ground are none."""
+    def portions(self) -> list[list[int]]:
+        """The mutants' numbers in portions, such as move much the same together."""
         order = sorted(range(len(self._mutants)), key=lambda m: -self._order[self._head(m)])
-        states: dict[int, _State] = {}
-        for first in range(0, len(order), _MUTANTS_AT_ONCE):
-            some = order[first : first + _MUTANTS_AT_ONCE]
-            for mutant, cases in self._apart(some).items():
-                states[mutant] = _State(self._ranked(mutant, cases), len(cases))
-        for most in _ROUNDS:
-            if most is None:
-                for depth in _DEPTHS:
-                    self._stirring({m: s for m, s in states.items() if s.killed is None}, depth)
-            versions = [
-                _Version(m, state.left.pop())
-                for m in order
-                if m in states and states[m].killed is None
-                for state in (states[m],)
-                for _ in range(len(state.left) if most is None else min(most, len(state.left)))
-            ]
-            for first in range(0, len(versions), _VERSIONS_AT_ONCE):
-                portion = versions[first : first + _VERSIONS_AT_ONCE]
-                pending = [v for v in portion if states[v.mutant].killed is None]
-                for version in self._killing(pending):
-                    if states[version.mutant].killed is None:
-                        states[version.mutant].killed = version.base
         return [
-            Verdict(
-                self._mutants[m],
-                None if state.killed is None else self._bases[state.killed].case,
-                state.apart,
-            )
-            for m, state in sorted(states.items())
+            order[first : first + MUTANTS_AT_ONCE]
+            for first in range(0, len(order), MUTANTS_AT_ONCE)
         ]
+
+    def judged(self, numbers: Sequence[int]) -> list[Verdict]:
+        """A verdict for each of these mutants; those that clingo cannot ground have none."""
+        states = {
+            mutant: _State([(c, cases[c]) for c in self._ranked(mutant, cases)], len(cases))
+            for mutant, cases in self._apart(numbers).items()
+        }
+        kills: dict[int, bool] = {}
+        for most in _ROUNDS:
+            tries = _tries(states, kills, most)
+            for portion in self._portions({alike: some[0] for alike, some in tries.items()}):
+                pending = {
+                    alike: tries[alike]
+                    for alike in portion
+                    if any(states[v.mutant].killed is None for v in tries[alike])
+                }
+                killing = self._killing([some[0] for some in pending.values()])
+                # What a program is made of has circles, and is large.
+                gc.collect()
+                for alike, some in pending.items():
+                    kills[alike] = some[0] in killing
+                    for version in some if kills[alike] else ():
+                        state = states[version.mutant]
+                        state.killed = version.base if state.killed is None else state.killed
+        return [Verdict(m, state.killed, state.apart) for m, state in states.items()]
+
+    def _portions(self, versions: Mapping[int, _Version]) -> list[list[int]]:
+        """The versions in runs of no more, and of no more rows, than are ground together."""
+        portions: list[list[int]] = []
+        held = 0
+        for number, version in versions.items():
+            rows = self._size[version.base]
+            if not portions or len(portions[-1]) == _VERSIONS_AT_ONCE or held + rows > MOST_ROWS:
+                portions.append([])
+                held = 0
+            portions[-1].append(number)
+            held += rows
+        return portions
 
     def _head(self, mutant: int) -> str:
         return graph.node(self._mutants[mutant].original.rule.head)
@@ -161,12 +170,12 @@ class Mutation:
     def _ranked(self, mutant: int, cases: Iterable[int]) -> list[int]:
         """Cases, the most promising last: those that ask for what may move, then small ones."""
         names = {o.name for o in self._owners(self._cone(self._head(mutant)))}
-        return sorted(cases, key=lambda c: (bool(names & self._asked[c]), -self._size[c]))
+        return sorted(cases, key=lambda c: (bool(names & self._asked[c]), -self._size[c], -c))
 
     # Which cases tell a mutant from its rule.
 
-    def _apart(self, numbers: Sequence[int]) -> dict[int, set[int]]:
-        """The cases in which each mutant concludes otherwise, or is amiss."""
+    def _apart(self, numbers: Sequence[int]) -> dict[int, dict[int, int]]:
+        """The cases in which each mutant concludes otherwise or is amiss, numbered as alike."""
         beside = _Beside(self._book.rules, self._mutants, numbers, self._circles)
         wanted = {self._head(m) for m in numbers}
         for number in numbers:
@@ -178,14 +187,46 @@ class Mutation:
         if refused := _refused(grounder.lowered):
             return self._apart([m for m in numbers if m not in refused])
         blames = (_blame(line, CASE) for line in grounder.lowered.lines)
-        program = grounder.program(self._bases, [*beside.lines, *filter(None, blames)])
-        apart: dict[int, set[int]] = {m: set() for m in numbers}
-        for name in (_APART, _BLAMED):
-            for symbol in program.atoms(name, 2):
-                mutant, case = (a.number for a in symbol.arguments)
-                if mutant >= 0:
-                    apart[mutant].add(case)
+        lines = [*beside.lines, *filter(None, blames)]
+        alike = _Alike()
+        apart: dict[int, dict[int, int]] = {m: {} for m in numbers}
+        first = 0
+        for portion in portions(self._bases):
+            try:
+                program = grounder.program(portion, lines)
+            except (PolicyError, TooWide):
+                # Whatever this is, judging finds whose it is.
+                for cases in apart.values():
+                    cases |= {first + n: alike.new() for n in range(len(portion))}
+            else:
+                for mutant, case in _pairs(program, _APART):
+                    apart[mutant][first + case] = -1
+                self._tell_alike(program, apart, alike, first)
+                for mutant, case in _pairs(program, _BLAMED):
+                    if mutant >= 0:
+                        apart[mutant][first + case] = alike.new()
+            first += len(portion)
         return apart
+
+    def _tell_alike(
+        self, program: Program, apart: Mapping[int, dict[int, int]], alike: _Alike, first: int
+    ) -> None:
+        """Number the cases of each mutant by what it concludes in them, with those of its rule."""
+        arities = {
+            name: arity for name, arity, _ in program.ground.control.symbolic_atoms.signatures
+        }
+        for mutant, cases in apart.items():
+            rule = self._mutants[mutant].number
+            if self._head(mutant) in self._circles:
+                cases |= {c: alike.new() for c, number in cases.items() if number < 0}
+                continue
+            atoms: dict[int, set[str]] = {c: set() for c, number in cases.items() if number < 0}
+            name = f"{_MUTANT}{mutant}"
+            for symbol in program.atoms(name, arities[name]) if name in arities else ():
+                case, *args = symbol.arguments
+                if (here := atoms.get(first + case.number)) is not None:
+                    here.add(",".join(map(str, args)))
+            cases |= {c: alike.of((rule, c, frozenset(texts))) for c, texts in atoms.items()}
 
     # Which cases end otherwise.
 
@@ -208,7 +249,7 @@ class Mutation:
         owners = self._owners(cone)
         lines = [*telling_lines(owners, lambda name: f"{in_version(name)}(C,_,")]
         lines += ask_lines(self._bases[v.base].case for v in versions)
-        program = self._program(versions, cone.union(*map(nodes_of, owners)), (), lines)
+        program = self._program(versions, cone.union(*map(nodes_of, owners)), lines)
         failing = program.failing()
         if failing is None:
             if len(versions) == 1:
@@ -221,10 +262,9 @@ class Mutation:
         self,
         versions: Sequence[_Version],
         moving: frozenset[str],
-        beside: Collection[str],
         lines: Iterable[str],
     ) -> _Versions:
-        """The ``moving`` nodes in versions, and others ``beside`` as the cases have them."""
+        """The ``moving`` nodes in versions, and what these read as the cases have it."""
         mutants = sorted({v.mutant for v in versions})
         replaced = {self._mutants[m].number for m in mutants}
         authored, rules = [], []
@@ -238,7 +278,7 @@ class Mutation:
                 authored.append(mutated)
                 rules.append(by_version(mutated, moving, only=f"{_ONLY}{mutant}"))
         read = {graph.node(u.atom) for t in authored for u in uses(t.rule.body)}
-        base = needed(self._book.rules, self._tables, (read - moving) | set(beside))
+        base = needed(self._book.rules, self._tables, read - moving)
         cases = sorted({v.base for v in versions})
         place = {c: i for i, c in enumerate(cases)}
         bases = [self._bases[c] for c in cases]
@@ -251,65 +291,6 @@ class Mutation:
         blames = filter(None, (_blame(line, VERSION) for line in grounder.lowered.lines))
         program = grounder.program(bases, [*facts, *lines, *blames])
         return _Versions(program.ground, program.lowered, program.context)
-
-    # Which cases the readers of a rule's head tell apart.
-
-    def _stirring(self, states: Mapping[int, _State], depth: int) -> None:
-        """Leave those cases alone in which a mutant moves something so many steps on."""
-        order = sorted(states, key=lambda m: -self._order[self._head(m)])
-        versions = [
-            _Version(m, case)
-            for m in order
-            if self._head(m) not in self._circles
-            for case in states[m].left
-        ]
-        stirred: set[_Version] = set()
-        for first in range(0, len(versions), _SHALLOW_AT_ONCE):
-            some = versions[first : first + _SHALLOW_AT_ONCE]
-            try:
-                stirred |= self._stirred(some, depth)
-            except (PolicyError, TooWide):
-                stirred |= set(some)
-        for mutant in {v.mutant for v in versions}:
-            state = states[mutant]
-            state.left = [c for c in state.left if _Version(mutant, c) in stirred]
-
-    def _stirred(self, versions: Sequence[_Version], depth: int) -> set[_Version]:
-        heads = sorted({self._head(v.mutant) for v in versions})
-        number = {head: i for i, head in enumerate(heads)}
-        lines = [f"{_OF_HEAD}({n},{number[self._head(v.mutant)]})." for n, v in enumerate(versions)]
-        moving: set[str] = set()
-        watched: set[str] = set()
-        for head in heads:
-            near, last = self._near(head, depth)
-            moving |= near
-            watched |= last
-            for node in sorted(last):
-                of = f"{_OF_HEAD}(V,{number[head]})"
-                atom = self._atoms[node]
-                own = f"{in_version(atom.partition('(')[0])}(V,{atom.partition('(')[2]}"
-                lines.append(rule_text(f"{_STIRRED}(V)", [own, of, f"not {atom}"]))
-                both = [atom, f"{VERSIONS}(V,C)", of, f"not {own}"]
-                lines.append(rule_text(f"{_STIRRED}(V)", both))
-        program = self._program(versions, frozenset(moving), watched, lines)
-        failing = program.failing()
-        if failing is None:
-            return set(versions)
-        stirred = {s.arguments[0].number for s in program.atoms(_STIRRED, 1)}
-        return {versions[n] for n in stirred | failing}
-
-    def _near(self, head: str, depth: int) -> tuple[set[str], set[str]]:
-        """The nodes up to so many steps from a head, and those by which it moves any others.
-
-        These are the last, and all that a law or plan concludes.
-        """
-        near, last = {head}, {head}
-        for _ in range(depth):
-            further = {r for node in last for r in self._readers[node]}
-            further |= {m for node in further for m in self._beside[node]}
-            last = further - near
-            near |= further
-        return near, last | (near & self._concluded)
 
     def _differing(
         self,
@@ -419,6 +400,51 @@ class _Beside:
         else:
             self.lines.append(rule_text(apart, [made, f"not {atom}"]))
             self.lines.append(rule_text(apart, [own, f"not {made}", *others]))
+
+
+class _Alike:
+    """Numbers: one for each thing, and new ones for what is like no other."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, frozenset[str]], int] = {}
+        self._next = itertools.count()
+
+    def new(self) -> int:
+        """A number that nothing has."""
+        return next(self._next)
+
+    def of(self, thing: tuple[int, int, frozenset[str]]) -> int:
+        """The number of a thing."""
+        if thing not in self._known:
+            self._known[thing] = self.new()
+        return self._known[thing]
+
+
+def _tries(
+    states: Mapping[int, _State], kills: Mapping[int, bool], most: int | None
+) -> dict[int, list[_Version]]:
+    """The next versions to judge of each mutant, by number, those that end alike together.
+
+    What is known of others like it is not judged again: a mutant is killed by that, or passes on.
+    """
+    tries: dict[int, list[_Version]] = defaultdict(list)
+    for mutant, state in states.items():
+        taken = 0
+        while state.killed is None and state.left and taken != most:
+            case, alike = state.left.pop()
+            if alike not in kills:
+                tries[alike].append(_Version(mutant, case))
+                taken += 1
+            elif kills[alike]:
+                state.killed = case
+    return tries
+
+
+def _pairs(program: Program, name: str) -> Iterator[tuple[int, int]]:
+    """The mutants and cases that a predicate tells of."""
+    for symbol in program.atoms(name, 2):
+        mutant, case = symbol.arguments
+        yield mutant.number, case.number
 
 
 @dataclass(frozen=True, slots=True)

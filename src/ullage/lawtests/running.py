@@ -52,12 +52,21 @@ def default_tests(rules: Path) -> Path:
     )
 
 
-def read_cases(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[LawCase]:
+def equivalent_mutants(rules: Path) -> Path:
+    """Where the mutants that no law test can notice are listed, beside a folder of rules."""
+    return Path(os.path.normpath(rules / "..")) / "tests" / "mutants.yaml"
+
+
+def read_cases(
+    paths: Sequence[Path], *, may_be_empty: bool = False, besides: Path | None = None
+) -> list[LawCase]:
     """All cases of files, and of those below folders, each file once.
+
+    The file ``besides`` is none of those below a folder.
 
     Raises UsageError where a path is missing or holds none, PolicyError with what is wrong in them.
     """
-    files, findings = test_files(paths)
+    files, findings = test_files(paths, besides)
     cases: list[LawCase] = []
     for file in files:
         loaded = load_cases(file, may_be_empty=may_be_empty)
@@ -68,9 +77,10 @@ def read_cases(paths: Sequence[Path], *, may_be_empty: bool = False) -> list[Law
     return cases
 
 
-def test_files(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
+def test_files(paths: Sequence[Path], besides: Path | None) -> tuple[list[Path], list[Finding]]:
     """Files of law tests, and those below folders, each once, and what cannot be looked into.
 
+    The file ``besides`` is none of those below a folder.
     Raises UsageError where a path is missing or holds none.
     """
     files: dict[Path, Path] = {}
@@ -79,7 +89,8 @@ def test_files(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
         below, found = files_at(path, YAML_ENDINGS, "name files or folders of law tests")
         findings += found
         for file in below:
-            files.setdefault(file.resolve(), file)
+            if file == path or besides is None or file.resolve() != besides.resolve():
+                files.setdefault(file.resolve(), file)
     if not files and not findings:
         named = ", ".join(f"`{shown_path(path)}`" for path in paths)
         raise UsageError(f"no law test stands below {named}", "law tests are `.yaml` files")
@@ -87,14 +98,18 @@ def test_files(paths: Sequence[Path]) -> tuple[list[Path], list[Finding]]:
 
 
 def record_cases(
-    rules: Policy, cases: Sequence[LawCase], report: TestReport, paths: Sequence[Path]
+    rules: Policy,
+    cases: Sequence[LawCase],
+    report: TestReport,
+    paths: Sequence[Path],
+    besides: Path | None = None,
 ) -> TestReport:
     """Write what is concluded into the files of cases that fail, or expect nothing.
 
     In the report that comes of it a recorded case is skipped, and has what was different; one that
     cannot be recorded errs, and says why. Raises UsageError where a file cannot be written.
     """
-    files = {shown_path(file): file for file in test_files(paths)[0]}
+    files = {shown_path(file): file for file in test_files(paths, besides)[0]}
     by_place = {case.position: case for case in cases}
     records: list[Record] = []
     became: dict[Position, tuple[Outcome, str]] = {}

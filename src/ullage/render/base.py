@@ -9,6 +9,7 @@ from typing import Protocol
 from ullage.diff.result import Diff, History
 from ullage.findings import Finding
 from ullage.moves import Moves
+from ullage.mutationreport import MutationReport
 from ullage.results import Bindings, Plans, Standing
 from ullage.testreport import TestReport
 
@@ -59,4 +60,8 @@ class Renderer(Protocol):
 
     def tests(self, report: TestReport) -> str:
         """What became of law tests, in the order given."""
+        ...
+
+    def mutation(self, report: MutationReport) -> str:
+        """What became of mutants of rules, in the order given."""
         ...

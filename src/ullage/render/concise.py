@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ullage.diff.result import Cause, Diff, History
 from ullage.findings import Finding
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
+from ullage.mutationreport import Fate, MutationReport
 from ullage.render.base import View
 from ullage.render.diffs import identity
 from ullage.render.text import field, label, one_line
@@ -99,6 +100,17 @@ class ConciseRenderer:
                 for u in report.coverage.uncovered
             ]
         return _lines(lines)
+
+    def mutation(self, report: MutationReport) -> str:
+        """``path:line:column: survived: change: cases that might tell it``, a survivor a line.
+
+        Findings of the list of equivalent mutants follow.
+        """
+        survivors = (
+            one_line(f"{r.position}: {r.fate.value}: {r.change}: {r.seen}")
+            for r in report.of(Fate.SURVIVED)
+        )
+        return _lines([*survivors, *map(_finding, report.findings)])
 
     def bindings(self, bindings: Bindings) -> str:
         """``Variable=value`` for each variable, a row a line."""

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from ullage.diff.result import Diff, History
 from ullage.findings import Finding, Severity
 from ullage.moves import Moves
+from ullage.mutationreport import MutationReport
 from ullage.render.base import View
 from ullage.render.diffs import DiffBlocks, HistoryBlocks
 from ullage.render.moves import MoveBlocks
+from ullage.render.mutation import mutation_lines
 from ullage.render.plans import PlanBlocks
 from ullage.render.tests import test_lines
 from ullage.render.text import label, one_line
@@ -60,6 +62,14 @@ class HumanRenderer:
     def tests(self, report: TestReport) -> str:
         """A line for each case that did not pass, with what is amiss below it; then the counts."""
         return "".join(f"{line}\n" for line in test_lines(report, self._paint))
+
+    def mutation(self, report: MutationReport) -> str:
+        """A line for each survivor, with how many cases tell it below; findings; the counts."""
+        *survivors, counts = mutation_lines(report, self._paint)
+        text = "".join(f"{line}\n" for line in survivors)
+        if report.findings:
+            text += f"{self.findings(report.findings)}"
+        return f"{text}{counts}\n"
 
     def plans(self, plans: Plans) -> str:
         """A block a subject, or a table of subjects; what was supposed stands before them."""

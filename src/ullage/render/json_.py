@@ -18,6 +18,7 @@ from ullage.diff.result import (
 )
 from ullage.findings import Finding, Position
 from ullage.moves import Moved, MovedPlan, Moves, SupposedCell, SupposedRow
+from ullage.mutationreport import Fate, MutantResult, MutationReport
 from ullage.render.base import View
 from ullage.results import (
     Assumption,
@@ -94,6 +95,17 @@ class JsonRenderer:
             head["coverage"] = _coverage(report.coverage)
         return _document("test", head, cases=map(_case, report.results))
 
+    def mutation(self, report: MutationReport) -> str:
+        """``ullage/mutation/1``."""
+        counts: dict[str, Json] = {f.value: len(report.of(f)) for f in Fate}
+        head: dict[str, Json] = {
+            "counts": counts,
+            "cases": report.cases,
+            "not_run": report.left_out,
+            "findings": [_finding(f) for f in report.findings],
+        }
+        return _document("mutation", head, mutants=map(_mutant, report.results))
+
     def bindings(self, bindings: Bindings) -> str:
         """``ullage/query/1``."""
         rows = (
@@ -123,6 +135,23 @@ def _coverage(coverage: Coverage) -> Json:
             {"what": u.what, "reason": u.reason, "position": _position(u.position)}
             for u in coverage.uncovered
         ],
+    }
+
+
+def _mutant(result: MutantResult) -> dict[str, Json]:
+    case = result.case
+    return {
+        "rule": result.rule,
+        "mutation": result.mutation,
+        "before": result.before,
+        "after": result.after,
+        "outcome": result.fate.value,
+        "position": _position(result.position),
+        "cases_apart": result.apart,
+        "killed_by": (
+            None if case is None else {"name": result.killed_by, "position": _position(case)}
+        ),
+        "reason": result.reason,
     }
 
 
