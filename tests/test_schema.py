@@ -16,8 +16,9 @@ from samples import BINDINGS, DIFF, FINDINGS, MOVES, PLANS, STANDINGS
 
 from ullage import Policy
 from ullage.diff.result import Diff, Verdict
-from ullage.findings import Position
+from ullage.findings import Finding, Position
 from ullage.moves import Moves
+from ullage.mutationreport import Fate, MutantResult, MutationReport
 from ullage.render import FORMATS, View
 from ullage.render.explanations import denial, explanation
 from ullage.results import Bindings, Plans
@@ -40,6 +41,20 @@ TESTS = TestReport(
         CaseResult("tests/laws/room.yaml", PLACE, "c", "room", Outcome.SKIPPED, reason="later"),
     ),
     left_out=2,
+)
+
+
+MUTATION = MutationReport(
+    tuple(
+        MutantResult(PLACE, "r(B)", mutation, "S < 1", after, fate, apart, name, case, reason)
+        for mutation, after, fate, apart, name, case, reason in (
+            ("boundary", "S <= 1", Fate.KILLED, 2, "a", PLACE, ""),
+            ("drop", "", Fate.SURVIVED, 0, "", None, ""),
+            ("reverse", "S > 1", Fate.EQUIVALENT, 1, "", None, "always so"),
+        )
+    ),
+    3,
+    (Finding("idle-equivalent", "an entry", (PLACE,), "delete it"),),
 )
 
 
@@ -68,6 +83,8 @@ def validator(name: str) -> Draft202012Validator:
         ("query-1", JSON.bindings(BINDINGS)),
         ("test-1", JSON.tests(TESTS)),
         ("test-1", JSON.tests(TestReport(()))),
+        ("mutation-1", JSON.mutation(MUTATION)),
+        ("mutation-1", JSON.mutation(MutationReport((), 1))),
         ("query-1", JSON.bindings(Bindings((), ((),)))),
     ],
 )

@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
     REFUSED = 2, "a standing is refused, or moves, and `--fail-on` names that"
     INVALID = (
         3,
-        "declarations, facts or rules are invalid or not formatted, or a record, proof or law test "
-        "does not hold",
+        "declarations, facts or rules are invalid or not formatted, a record, proof or law test "
+        "does not hold, or a mutant survives",
     )
     UNESTABLISHED = 4, "a standing is unestablished, and `--fail-on unestablished` was given"

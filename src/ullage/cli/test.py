@@ -283,7 +283,7 @@ def _tell_mutants(args: Namespace, report: MutationReport, equivalents: Path) ->
     if survivors:
         say(
             f"{counted(survivors, 'mutant')} survived",
-            "write a case that tells it from its rule, or list it as equivalent; `-v` prints what "
+            "write a case that tells each from its rule, or list it as equivalent; `-v` prints what "
             f"to write in `{shown_path(equivalents)}`",
         )
     return code
