@@ -692,6 +692,18 @@ def test_a_negation_that_holds_wherever_it_is_asked_is_not_tested(
     assert told == [("condition", at, "negation never tested") for at in asked]
 
 
+def test_a_variable_of_one_atom_may_have_a_name(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without its atom nothing else would bind `_Size`, and nothing needs it."""
+    head = "value(cut, Box, part, Bytes)"
+    law = LAW.replace(
+        f"{head} :- part(Box, Bytes).", f"{head} :- part(Box, Bytes), box(Box, size, _Size)."
+    )
+    Path("rules/cut.lp").write_text(law)
+    assert ("condition", line(head), "never alone in the way") in uncovered(capsys)
+
+
 def test_errors_of_arithmetic_in_probes_alone_are_no_failures(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

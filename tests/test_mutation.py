@@ -499,7 +499,7 @@ def drawn_cases(draw: st.DrawFn) -> list[LawCase]:
                         values=tuple(
                             (name, value.text)
                             for name, value in standing.values
-                            if isinstance(value, Quantity) and draw(st.booleans())
+                            if draw(st.booleans()) and isinstance(value, Quantity)
                         ),
                     )
                 )

@@ -283,8 +283,8 @@ def _tell_mutants(args: Namespace, report: MutationReport, equivalents: Path) ->
     if survivors:
         say(
             f"{counted(survivors, 'mutant')} survived",
-            "write a case that tells each from its rule, or list it as equivalent; `-v` prints what "
-            f"to write in `{shown_path(equivalents)}`",
+            "write a case that tells each from its rule, or list it as equivalent: `-v` prints an "
+            f"entry of `{shown_path(equivalents)}`",
         )
     return code
 

@@ -26,6 +26,7 @@ from ullage.rules.terms import (
     Var,
     global_names,
     names,
+    substituted,
 )
 
 PROBE = "_probe'"
@@ -77,8 +78,10 @@ def probes(rules: Iterable[TypedRule]) -> Probes:
             rest = (*body[:place], *body[place + 1 :])
             if _tests(literal, rest, typed):
                 alone = f"{PROBE}alone{number}_{place}"
+                lone = names(literal) - names(typed.rule.head).union(*map(names, rest))
                 found.rules += [
-                    _probe(typed, alone, (*rest, *failing)) for failing in _failing(literal)
+                    _probe(typed, alone, (*rest, *_nameless(failing, lone)))
+                    for failing in _failing(literal)
                 ]
             negated = isinstance(literal, Atom) and literal.sign == 1
             conditions.append(Condition(literal.position, negated, alone))
@@ -101,9 +104,23 @@ def _probe(typed: TypedRule, name: str, body: Sequence[Literal]) -> TypedRule:
     return dataclasses.replace(
         typed,
         rule=dataclasses.replace(typed.rule, head=head, body=made, label=None),
+        variables={**typed.variables, **{f"_'{n}": s for n, s in typed.variables.items()}},
         terms={id(memo[n]): s for n, s in typed.terms.items() if n in memo},
         places={**places, id(head): ()},
     )
+
+
+def _nameless(body: tuple[Literal, ...], lone: set[str]) -> tuple[Literal, ...]:
+    """Literals in which variables that nothing else needs are anonymous: negated they bind none."""
+
+    def put(var: Var) -> Var:
+        return dataclasses.replace(var, name=f"_'{var.name}") if var.name in lone else var
+
+    return tuple(substituted(literal, put) if _absent(literal) else literal for literal in body)
+
+
+def _absent(literal: Literal) -> bool:
+    return isinstance(literal, Atom) and literal.sign == 1
 
 
 def _atoms(body: Iterable[Literal]) -> Iterator[Atom]:
