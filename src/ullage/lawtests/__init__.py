@@ -1,7 +1,9 @@
 """Law tests as data: given rows, expected standings and plans, and what differs, cell by cell.
 
 ``reading`` reads files into ``cases``; ``alone`` judges one case as a policy of its own, ``batch``
-many by one grounding, with the same results; ``running`` runs files and folders.
+many by one grounding, with the same results; ``running`` runs files and folders. ``mutants`` makes
+faulty rules, ``mutation`` finds which of them cases notice, and ``mutating`` holds them against the
+list of ``equivalents``.
 """
 
 from ullage.lawtests.alone import run_case

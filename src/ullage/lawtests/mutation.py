@@ -111,10 +111,9 @@ class Mutation:
     def portions(self) -> list[list[int]]:
         """The mutants' numbers in portions, such as move much the same together."""
         order = sorted(range(len(self._mutants)), key=lambda m: -self._order[self._head(m)])
-        return [
-            order[first : first + MUTANTS_AT_ONCE]
-            for first in range(0, len(order), MUTANTS_AT_ONCE)
-        ]
+        number = -(-len(order) // MUTANTS_AT_ONCE)
+        ends = [len(order) * n // number for n in range(number + 1)]
+        return [order[first:end] for first, end in itertools.pairwise(ends)]
 
     def judged(self, numbers: Sequence[int]) -> list[Verdict]:
         """A verdict for each of these mutants; those that clingo cannot ground have none."""
