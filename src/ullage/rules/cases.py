@@ -7,7 +7,7 @@ so that one grounding concludes for all cases, and nothing of one reaches anothe
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 from ullage.findings import Position
@@ -51,7 +51,7 @@ def _by_case(typed: TypedRule) -> TypedRule:
         places[id(atom)] = (_PLACE, *typed.places[id(item)])
         return atom
 
-    body = [_rewritten(literal, put) for literal in rule.body]
+    body = [rewritten(literal, put) for literal in rule.body]
     if not any(isinstance(b, Atom) and not b.sign for b in body):
         all_cases = Atom(CASES, (variable,), rule.position)
         places[id(all_cases)] = (_PLACE,)
@@ -66,7 +66,8 @@ def _by_case(typed: TypedRule) -> TypedRule:
     )
 
 
-def _rewritten(literal: Literal, put: Any) -> Literal:
+def rewritten(literal: Literal, put: Callable[[Any], Any]) -> Literal:
+    """A literal with ``put`` of each literal that stands in it, or of itself where none does."""
     match literal:
         case Conditional(literal=inner, conditions=conditions):
             return dataclasses.replace(

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection, Sequence
-from typing import Any, cast
+from typing import Any
 
 from ullage.findings import Position
-from ullage.rules.cases import CASE
+from ullage.rules.cases import CASE, rewritten
 from ullage.rules.graph import node
 from ullage.rules.inference import TypedRule
-from ullage.rules.terms import Aggregate, Atom, Conditional, Expr, Literal, Var
+from ullage.rules.terms import Atom, Expr, Var
 from ullage.rules.vocabulary import Place
 from ullage.sorts import COUNT
 
@@ -63,7 +63,7 @@ def by_version(
         return atom(item.name, (case, *item.args), (both[1], *at), item.sign)
 
     both = (Place(COUNT, (VERSION,)), Place(COUNT, (CASE,)))
-    body = [_rewritten(literal, put) for literal in rule.body]
+    body = [rewritten(literal, put) for literal in rule.body]
     if only:
         body.insert(0, atom(only, (version, case), both))
     elif not any(isinstance(b, Atom) and not b.sign and b.args[0] is version for b in body):
@@ -84,17 +84,3 @@ def by_version(
         kept=(*typed.kept, *kept),
         guarded=bool(only),
     )
-
-
-def _rewritten(literal: Literal, put: Any) -> Literal:
-    match literal:
-        case Conditional(literal=inner, conditions=conditions):
-            return dataclasses.replace(
-                literal, literal=put(inner), conditions=tuple(map(put, conditions))
-            )
-        case Aggregate(elements=elements):
-            made = tuple(
-                dataclasses.replace(e, conditions=tuple(map(put, e.conditions))) for e in elements
-            )
-            return dataclasses.replace(literal, elements=made)
-    return cast(Literal, put(literal))
