@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from ullage import progress
-from ullage.processes import available, shared_out
+from ullage.processes import available, one_by_one, shared_out
 
 pytestmark = pytest.mark.skipif(available() < 2, reason="needs processes that copy this one")
 
@@ -73,3 +73,45 @@ def test_progress_goes_on_and_is_no_such_thread() -> None:
         told = threading.Event()
         while "squaring" not in stream.getvalue():
             told.wait(0.01)
+
+
+def square(number: int) -> tuple[int, int]:
+    return os.getpid(), number * number
+
+
+@pytest.mark.parametrize("processes", [1, 2, 9])
+def test_each_item_has_a_process_that_ends_with_it(processes: int) -> None:
+    found = one_by_one(square, range(5), processes)
+    assert [n for _, n in found] == [0, 1, 4, 9, 16]
+    assert len({HERE, *(pid for pid, _ in found)}) == 6
+
+
+def test_one_item_is_worked_on_here() -> None:
+    assert one_by_one(square, [3], 2) == [(HERE, 9)]
+
+
+def test_an_item_whose_process_is_killed_is_worked_on_here() -> None:
+    def work(number: int) -> tuple[int, int]:
+        if os.getpid() != HERE and number == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return square(number)
+
+    found = one_by_one(work, range(3), 2)
+    assert [n for _, n in found] == [0, 1, 4]
+    assert found[1] == (HERE, 1)
+
+
+def test_what_an_item_raises_is_raised_here() -> None:
+    with pytest.raises(ZeroDivisionError):
+        one_by_one(lambda n: 1 // n, [1, 0, 1], 2)
+
+
+def test_no_item_has_a_process_while_another_thread_runs() -> None:
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        assert {pid for pid, _ in one_by_one(square, range(3), 3)} == {HERE}
+    finally:
+        ended.set()
+        thread.join()

@@ -24,7 +24,7 @@ from ullage.lawtests.mutants import Mutant, mutants
 from ullage.lawtests.mutation import Mutation, Verdict
 from ullage.lawtests.rows import Giver
 from ullage.mutationreport import Fate, MutantResult, MutationReport
-from ullage.processes import shared_out
+from ullage.processes import one_by_one
 from ullage.rules.writing import literal_text
 from ullage.testreport import Outcome, TestReport
 from ullage.textfiles import shown_path
@@ -132,14 +132,11 @@ def _judged(
 ) -> list[tuple[Verdict, LawCase | None]]:
     """A verdict on each mutant, and the case that killed it."""
     mutation = Mutation(rules, found, sets.bases)
-
-    def judge(share: Sequence[Sequence[int]]) -> list[Verdict]:
-        return [verdict for portion in share for verdict in mutation.judged(portion)]
-
+    progress.phase("judging mutants")
     with _settled():
-        shares = shared_out(judge, mutation.portions(), processes)
+        portions = one_by_one(mutation.judged, mutation.portions(), processes)
     verdicts = sorted(
-        (v for _, judged in shares for v in judged),
+        (v for judged in portions for v in judged),
         key=lambda v: (found[v.mutant].position, v.mutant),
     )
     return [
