@@ -73,6 +73,10 @@ def test_progress_goes_on_and_is_no_such_thread() -> None:
         told = threading.Event()
         while "squaring" not in stream.getvalue():
             told.wait(0.01)
+        for _ in range(3):
+            shared_out(squares, range(4), 2)
+            told.wait(0.05)
+    assert stream.getvalue().count("squaring") == 1
 
 
 def square(number: int) -> tuple[int, int]:

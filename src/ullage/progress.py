@@ -35,6 +35,8 @@ class Progress:
         self._phase = "starting"
         self._started = time.monotonic()
         self._stopped = threading.Event()
+        # The phase that was told last, and when: whoever goes on does not tell it again.
+        self._told = ("", 0.0)
         self._thread: threading.Thread
 
     def start(self) -> None:
@@ -56,15 +58,14 @@ class Progress:
         spent = time.monotonic() - self._started
         if self._stopped.wait(max(0.0, self._quiet_seconds - spent)):
             return
-        printed, printed_at = "", 0.0
         while True:
             phase, now = self._phase, time.monotonic()
             line = f"ullage: {phase}{self._ellipsis} {now - self._started:.1f} s"
             if self._terminal:
                 self._write(f"\r\x1b[K{line}")
-            elif phase != printed or now - printed_at >= _PLAIN_SECONDS:
+            elif phase != self._told[0] or now - self._told[1] >= _PLAIN_SECONDS:
                 self._write(f"{line}\n")
-                printed, printed_at = phase, now
+                self._told = phase, now
             if self._stopped.wait(_TERMINAL_SECONDS):
                 break
         if self._terminal:
