@@ -275,7 +275,7 @@ def _said(value: object) -> object:
 _FRAGMENTS = st.sampled_from(
     ["t:", "a: ", "k: ", "- ", "\n", "\n  ", "\n    ", "\n  - ", "\n    b: ", "\n#c", "\n  # d",
      "  # f", "{", "}", ", ", "[", "]", "'x'", '"y"', "u\n    v", "|\n", ">-\n", "|+\n", "|2\n",
-     "&a ", "*a", "x", "~", "---\n", "\n\n\n", "\t", "😀", '"a \\\n   b"', "\r\n", "null"]
+     "&a ", "*a", "x", "~", "\ufeff", "---\n", "\n\n\n", "\t", "😀", '"a \\\n   b"', "\r\n", "null"]
 )  # fmt: skip
 
 

@@ -442,11 +442,19 @@ def test_cases_on_the_shipped_catalog_end_alike_together_and_alone() -> None:
             absent=(expect,),
             on_catalog=True,
         ),
+        LawCase(
+            "without what others name",
+            nowhere,
+            {},
+            remove=("engine_release/vllm@0.29.0",),
+            findings=frozenset({"dangling-reference"}),
+            on_catalog=True,
+        ),
         SHIPPED_CASES[0],
     ]
     together = Batch(shipped).judge(cases)
     assert untimed(together) == untimed([judge_alone(c, shipped) for c in cases])
-    assert together[0].outcome is Outcome.PASS
+    assert {together[0].outcome, together[2].outcome} == {Outcome.PASS}
 
 
 # -- recording
@@ -504,7 +512,7 @@ cases:
       - subject: {box: b}
         verdict: small
         reasons: [too_small(341.33 B)]
-        values: {part: 1024/3, free: 204.80 B}
+        values: {part: 1024/3 bytes, free: 204.80 B}
   - name: without a subject
     remove: [box/b]
     expect:
@@ -750,3 +758,64 @@ def test_thresholds(
 def test_no_threshold(project: Path, word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", "--coverage", f"--threshold={word}"]) == ExitCode.COULD_NOT_RUN
     assert main(["test", "--threshold", "5"]) == ExitCode.COULD_NOT_RUN
+
+
+# -- names that nothing declares, and text that is no program
+
+
+@pytest.mark.parametrize(
+    ("expects", "said"),
+    [
+        ("expect: [{law: Cut, subject: {box: b}, verdict: cut}]", "no law is named `Cut`"),
+        ("absent: [{law: cutt, subject: {box: z}}]", "no law is named `cutt`"),
+        ("absent: [{plan: cut, subject: {box: z}}]", "no plan is named `cut`"),
+        (
+            "expect: [{subject: {box: b}, verdict: cut, values: {fre: null}}]",
+            "`cut` has no value `fre`",
+        ),
+        (
+            "absent: [{law: 'x). _told''reason(0,cut,\"b\",parts', subject: {box: b}}]",
+            "no law is named `x)",
+        ),
+    ],
+)
+def test_what_nothing_declares_is_no_expectation(
+    project: Path, capsys: pytest.CaptureFixture[str], expects: str, said: str
+) -> None:
+    add(f"  - name: n\n    {expects}\n")
+    assert main(["test"]) == ExitCode.INVALID
+    out = capsys.readouterr().out
+    assert said in out
+    assert out.endswith("2 cases: 1 passed, 1 in error\n")
+
+
+@pytest.mark.parametrize("word", ["False", "no", "OFF", "0"])
+def test_a_switch_is_no_reason_to_skip(
+    project: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    add(f"  - name: n\n    skip: {word}\n")
+    assert main(["test"]) == ExitCode.INVALID
+    assert "`skip` gives no reason" in capsys.readouterr().err
+
+
+def test_a_circle_of_links_is_unreadable(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tests/laws/loop.yaml").symlink_to("loop.yaml")
+    assert main(["test"]) == ExitCode.INVALID
+    assert "unreadable-file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        ("&r [too_small(1 B)]", "shared with others by an alias"),
+        ("\n          # why\n          - too_small(1 B)", "comments stand in a list"),
+    ],
+)
+def test_nothing_is_recorded_over_what_would_be_lost(
+    project: Path, capsys: pytest.CaptureFixture[str], reasons: str, said: str
+) -> None:
+    add(f"  - name: n\n    expect:\n      - subject: {{box: b}}\n        reasons: {reasons}\n")
+    text = Path("tests/laws/cut.yaml").read_text()
+    assert main(["test", "--record"]) == ExitCode.INVALID
+    assert said in capsys.readouterr().out
+    assert Path("tests/laws/cut.yaml").read_text() == text

@@ -143,6 +143,8 @@ class Loader:
         self._under: FactBase | None = None
         # Of a loader over a base: the keys of the rows that it took itself, by table.
         self._taken: dict[str, set[tuple[Scalar, ...]]] = {}
+        # The tables of which it took rows away.
+        self._gone: set[str] = set()
 
     @classmethod
     def over(cls, base: FactBase, derived: Mapping[str, Position]) -> Loader:
@@ -206,7 +208,8 @@ class Loader:
         table = self.tables[name]
         taken = self._taken.setdefault(name, set())
         if row is None:
-            table.rows.pop(key, None)
+            if table.rows.pop(key, None) is not None:
+                self._gone.add(name)
             taken.discard(key)
         else:
             table.rows[key] = row
@@ -649,12 +652,14 @@ class Loader:
     def _check_references(self) -> None:
         """Report every value that names no row of the tables that its column references.
 
-        Over a base the rows taken since are looked at alone: no row of a base ever goes.
+        Over a base the rows taken since are looked at alone, unless a row that others may name is
+        gone.
         """
         hints = Hints()
         for name, table in self.tables.items():
-            taken = None if self._under is None else self._taken.get(name, ())
             for column in (*table.table.key, *table.table.columns.values()):
+                every = self._under is None or not self._gone.isdisjoint(column.references)
+                taken = None if every else self._taken.get(name, ())
                 targets = [self.tables[r] for r in column.references if r in self.tables]
                 if not targets or len(targets) != len(column.references):
                     continue

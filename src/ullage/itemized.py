@@ -312,7 +312,7 @@ def _move(reasoned: Reasoned, failing: Collection[str]) -> Item:
 def _side(standing: Standing | None) -> str:
     if standing is None:
         return "(not there)"
-    words = said(standing)
+    words = "; ".join(filter(None, [said(standing), *waiver_lines(standing)]))
     return f"{standing.standing.value} ({words})" if words else standing.standing.value
 
 

@@ -473,6 +473,9 @@ class Policy:
         """The standing that a question is about, if it is about one."""
         if asked.about is None or asked.about[0] not in self._book.laws:
             return None
+        if self._waivers.found:
+            # Whose a waiver is, is told by all standings.
+            self._solved()
         law = self._book.laws[asked.about[0]]
         return self._waivers.beside(self.explainer.standing(law, asked.about[1]))
 

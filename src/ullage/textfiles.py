@@ -73,6 +73,14 @@ def files_at(path: Path, endings: tuple[str, ...], help: str) -> tuple[list[Path
     return [path], []
 
 
+def same_file(path: Path) -> Path:
+    """A name that all paths to one file share; of a circle of links the path itself."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path.absolute()
+
+
 def _hidden(parts: Iterable[str]) -> bool:
     return any(part.startswith(".") for part in parts)
 

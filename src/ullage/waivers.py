@@ -116,6 +116,13 @@ def _faults(given: _Given, book: RuleBook) -> Iterator[Finding]:
             f"a waiver expires on `{shorten(until)}`, which is no day",
             "write the last day on which it holds, as `2027-03-01`",
         )
+    for column in ("reason", "owner"):
+        if not given.cells.get(column, "?").strip():
+            yield _bad(
+                given.at(column),
+                f"a waiver has no {column}",
+                "say why it is, and who answers for it",
+            )
     assert law is not None
     assert refusal is not None
     declared = book.laws.get(law)

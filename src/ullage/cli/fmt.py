@@ -13,7 +13,7 @@ from ullage.cli.exit_code import ExitCode
 from ullage.cli.output import renderer, say, write, write_program
 from ullage.cli.parser import Once, VerbParser
 from ullage.findings import Finding, UsageError, counted, errors_of
-from ullage.textfiles import files_at, read_bytes, shown_path, write_whole
+from ullage.textfiles import files_at, read_bytes, same_file, shown_path, write_whole
 
 if TYPE_CHECKING:
     from ullage.formatting.files import Formatted
@@ -113,7 +113,7 @@ def _of_files(args: Namespace) -> tuple[list[Formatted], list[Finding]]:
             )
         for file in found:
             # Two paths may lead to one file, which is written once.
-            files.setdefault(file.resolve(), file)
+            files.setdefault(same_file(file), file)
     order = _order(args)
     with collector_paused():
         return [formatted(read_bytes(file), file, order) for file in files.values()], findings

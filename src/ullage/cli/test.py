@@ -161,7 +161,7 @@ def _watch(args: Namespace) -> ExitCode:
     from ullage.watching import rounds
 
     rules, facts = folders(args.rules, args.facts, rows=False)
-    code = ExitCode.FINE
+    code: ExitCode | None = None
     try:
         for _ in rounds([*rules, *facts, *_paths(args, rules)]):
             try:
@@ -169,10 +169,17 @@ def _watch(args: Namespace) -> ExitCode:
             except PolicyError as error:
                 write_invalid(args, error.findings)
                 code = ExitCode.INVALID
+            except UsageError as error:
+                if code is None:
+                    raise
+                # What was there a moment ago may be on its way.
+                say(f"error: {error.message}", error.help)
+                code = ExitCode.COULD_NOT_RUN
             say("waits for a file to change; `Ctrl-C` ends it")
     except KeyboardInterrupt:
+        code = code or ExitCode.FINE
         say(f"ended; the last run exits with {code.value}")
-    return code
+    return code or ExitCode.FINE
 
 
 def _paths(args: Namespace, rules: Sequence[Path]) -> list[Path]:

@@ -44,8 +44,8 @@ class Verdict(StrEnum):
     """Which way a change goes as a whole.
 
     A standing gets *looser* where it goes up from refused to a waived refusal to unestablished to
-    established, and *stricter* where it goes down; of one that appears or goes, nothing counts as
-    unestablished.
+    established, or is waived for longer, and *stricter* where it goes down, or is waived for a
+    shorter time; of one that appears or goes, nothing counts as unestablished.
     Equal is what moves nothing. Where some standings go each way, or what moves goes neither way,
     it is neither.
     """
@@ -131,6 +131,9 @@ def step(move: Moved | MovedPlan) -> int:
     """How far a standing moves, up where it gets looser; plans go neither way."""
     if isinstance(move, MovedPlan):
         return 0
+    old, new = (s.waived_until if s is not None else None for s in (move.old, move.new))
+    if old is not None and new is not None and old != new:
+        return 1 if new > old else -1
     return _height(move.new) - _height(move.old)
 
 

@@ -110,6 +110,12 @@ def read_tree(text: str, file: str) -> Tree:
             place_at(text, odd.start(), file),
             "end lines with a line feed",
         )
+    if (mark := text.find("\ufeff")) >= 0:
+        raise Unformattable(
+            "a byte order mark stands inside the text",
+            place_at(text, mark, file),
+            "delete it: it has a meaning at the start of a file alone",
+        )
     return _Parser(text, file).tree()
 
 

@@ -145,7 +145,8 @@ def agrees(text: str | None, value: Value | None) -> bool:
         return text is None and value is None
     if not isinstance(value, Quantity):
         return value_text(value) == text
-    wanted: Fraction | None = parse_number(text)
+    # With the unit behind it a figure in base units is as messages tell it.
+    wanted: Fraction | None = parse_number(text.removesuffix(f" {value.unit}"))
     if wanted is None and isinstance(value.sort, ExactSort):
         try:
             wanted = parse_exact(text, value.sort)

@@ -52,6 +52,9 @@ _EXPECT_KEYS = (
 )
 
 
+_NO_REASON = ("true", "false", "yes", "no", "on", "off", "0", "1")
+"""What ``skip`` may be meant as a switch by."""
+
 _OF_STANDINGS = ("verdict", "standing", "words", "reasons", "obligations")
 
 
@@ -128,7 +131,7 @@ class _Reader:
         if node is None:
             return ""
         reason = (self.nodes.text(node, "`skip`") or "").strip()
-        if not reason or reason in ("true", "false"):
+        if not reason or reason.lower() in _NO_REASON:
             self._bad("`skip` gives no reason", node, "write why, as in `skip: waits for a figure`")
         return reason
 

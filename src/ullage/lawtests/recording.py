@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ullage.findings import Finding, UsageError
-from ullage.formatting.yamltext import tree_text
+from ullage.formatting.yamltext import Order, ordered, tree_text
 from ullage.formatting.yamltree import Entry, Group, Leaf, Tree, Unformattable, read_tree
 from ullage.lawtests.cases import Expectation, LawCase, value_cell
 from ullage.lawtests.compare import Found, agrees, compare, found
@@ -120,11 +120,13 @@ def expects_nothing(case: LawCase) -> bool:
     return not (case.expect or case.absent or case.findings)
 
 
-def write(records: Iterable[Record], files: Mapping[str, Path]) -> Iterator[tuple[LawCase, str]]:
+def write(
+    records: Iterable[Record], files: Mapping[str, Path], order: Order
+) -> Iterator[tuple[LawCase, str]]:
     """Write records into their files; the cases, each with why it could not be, or "".
 
-    ``files`` are the paths by the names that positions have. Raises UsageError where a file cannot
-    be written.
+    ``files`` are the paths by the names that positions have, ``order`` is that of the columns of
+    rows. Raises UsageError where a file cannot be written.
     """
     by_file: dict[str, list[Record]] = {}
     for record in records:
@@ -145,7 +147,7 @@ def write(records: Iterable[Record], files: Mapping[str, Path]) -> Iterator[tupl
             else:
                 done.append(record.case)
         if done:
-            write_whole(path, tree_text(tree))
+            write_whole(path, tree_text(ordered(tree, order)))
         yield from ((case, "") for case in done)
 
 
@@ -176,6 +178,7 @@ def _with(tree: Tree, record: Record) -> Tree:
 
 def _recorded_case(case: Group, record: Record) -> Group:
     if record.whole:
+        _hold_nothing(_at(case, "expect"))
         expect = Group(False, False, tuple(Entry(None, g) for g in record.whole))
     else:
         expect = _a_group(_at(case, "expect"))
@@ -185,9 +188,11 @@ def _recorded_case(case: Group, record: Record) -> Group:
             for what, cell in cells.items():
                 name, _, value = what.partition("/")
                 if value:
-                    values = _put(_a_group(_at(of_one, name)), value, _value(cell))
-                    of_one = _put(of_one, name, values)
+                    values = _a_group(_at(of_one, name))
+                    _hold_nothing(_at(values, value))
+                    of_one = _put(of_one, name, _put(values, value, _value(cell)))
                 else:
+                    _hold_nothing(_at(of_one, name))
                     of_one = _put(of_one, name, _value(cell))
             entries[number] = replace(entries[number], value=of_one)
         expect = replace(expect, entries=tuple(entries))
@@ -211,6 +216,19 @@ def _put(group: Group, key: str, value: Group | Leaf) -> Group:
             replace(e, value=value) if e.key and e.key.value == key else e for e in group.entries
         ),
     )
+
+
+def _hold_nothing(value: Group | Leaf | None) -> None:
+    """Raises Unrecordable for what others share by an alias, and for a list with comments."""
+    if value is None:
+        return
+    if value.anchor or (isinstance(value, Leaf) and value.style == "*"):
+        raise Unrecordable("its lines are shared with others by an alias")
+    if isinstance(value, Group):
+        if any(e.above or e.beside or e.below for e in value.entries) or value.below:
+            raise Unrecordable("comments stand in a list that would be replaced")
+        for entry in value.entries:
+            _hold_nothing(entry.value)
 
 
 def _a_group(value: Group | Leaf | None) -> Group:

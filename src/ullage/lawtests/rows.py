@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from ullage.declarations import Table
 from ullage.facts import FactBase, load_facts, table_readers
 from ullage.findings import Finding, UsageError, errors_of
 from ullage.lawtests.cases import SOURCE, Cell, LawCase
+from ullage.sorts import shorten
 from ullage.waivers import faults
 from ullage.whatif import Changer
 
@@ -40,6 +41,8 @@ class Giver:
 
     def facts(self, case: LawCase) -> Given:
         """The facts of one case."""
+        if unknown := list(self._unknown(case)):
+            return Given(self._catalog, amiss=unknown)
         rows, left = edited_rows(case, self._keys)
         if case.on_catalog:
             return self._over_catalog(rows, left)
@@ -49,6 +52,21 @@ class Giver:
             self._declarations, [], rows=rows, derived=self._derived, readers=self._readers
         )
         return self._given(facts, findings)
+
+    def _unknown(self, case: LawCase) -> Iterator[str]:
+        """Each law, plan or value that a case names, and nothing declares."""
+        for expectation in (*case.expect, *case.absent):
+            kind, known = (
+                ("plan", self._book.plans) if expectation.plan else ("law", self._book.laws)
+            )
+            name = expectation.plan or expectation.law
+            owner = known.get(name)
+            if owner is None:
+                yield f"no {kind} is named `{shorten(name)}`"
+                continue
+            for value, _ in expectation.values:
+                if value not in owner.values:
+                    yield f"`{name}` has no value `{shorten(value)}`"
 
     def _over_catalog(self, rows: Mapping[str, Sequence[Row]], left: Sequence[Edit]) -> Given:
         """The catalog with edits of its own rows, and with rows in place of those of equal key."""

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ullage.findings import Finding, PolicyError, Position, UsageError, errors_of
+from ullage.formatting.files import column_order
 from ullage.lawtests.batch import Batch
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.choosing import chooser
@@ -26,7 +27,7 @@ from ullage.lawtests.recording import (
 )
 from ullage.processes import shared_out
 from ullage.testreport import CaseResult, Outcome, TestReport
-from ullage.textfiles import files_at, shown_path
+from ullage.textfiles import files_at, same_file, shown_path
 from ullage.yamlnodes import YAML_ENDINGS
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def test_files(paths: Sequence[Path], besides: Path | None) -> tuple[list[Path],
         below, found = files_at(path, YAML_ENDINGS, "name files or folders of law tests")
         findings += found
         for file in below:
-            if file == path or besides is None or file.resolve() != besides.resolve():
-                files.setdefault(file.resolve(), file)
+            if file == path or besides is None or same_file(file) != same_file(besides):
+                files.setdefault(same_file(file), file)
     if not files and not findings:
         named = ", ".join(f"`{shown_path(path)}`" for path in paths)
         raise UsageError(f"no law test stands below {named}", "law tests are `.yaml` files")
@@ -121,7 +122,7 @@ def record_cases(
                 records.append(recorded(case, rules))
             except Unrecordable as error:
                 became[case.position] = Outcome.ERROR, f"not recorded: {error}"
-    for case, why in write(records, files):
+    for case, why in write(records, files, column_order(rules.declarations)):
         became[case.position] = (
             (Outcome.ERROR, f"not recorded: {why}") if why else (Outcome.SKIPPED, RECORDED)
         )

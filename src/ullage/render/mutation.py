@@ -15,7 +15,7 @@ def mutation_lines(report: MutationReport, paint: Callable[[str, str], str]) -> 
     """A line for each survivor, how many cases might tell it, and its entry; then the counts."""
     for result in report.of(Fate.SURVIVED):
         word = paint(result.fate.value, _COLOURS[result.fate])
-        yield f"{word} {result.position}: {one_line(result.change)}"
+        yield f"{word} {one_line(f'{result.position}: {result.change}')}"
         yield f"  {result.seen}"
         if report.entries:
             yield from (f"    {line}" for line in result.entry)

@@ -63,8 +63,8 @@ _PAST = {
 
 def _case(result: CaseResult, paint: Paint) -> Iterator[str]:
     word = paint(result.outcome.value, _COLOURS[result.outcome])
-    yield f"{word} {result.position}: {one_line(result.name)}"
+    yield f"{word} {one_line(f'{result.position}: {result.name}')}"
     if result.reason:
         yield f"  {one_line(result.reason)}"
     for mismatch in result.mismatches:
-        yield f"  {mismatch.position}: {one_line(mismatch.message)}"
+        yield f"  {one_line(f'{mismatch.position}: {mismatch.message}')}"
