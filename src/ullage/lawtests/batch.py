@@ -16,37 +16,26 @@ from clingo.symbol import Function, Symbol
 
 from ullage import progress
 from ullage.calls import Calls
-from ullage.facts import FactBase
 from ullage.findings import Finding, PolicyError
 from ullage.lawtests.alone import ended, judge_alone, with_findings
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.compare import found, mismatches
+from ullage.lawtests.grounding import Base, lowered_for, numbered_facts, portions
 from ullage.lawtests.probes import PROBE, Probes
 from ullage.lawtests.rows import Giver
 from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
 from ullage.policy import Policy
 from ullage.rules.book import RuleBook
-from ullage.rules.cases import CASES, by_case, of_case
+from ullage.rules.cases import by_case
 from ullage.rules.declared import BUILTIN, LawDecl, PlanDecl
-from ullage.rules.encode import Reads, fact_levels, fact_lines, reads
-from ullage.rules.lowering import Flags, Levels, Lowered, lower, wary
+from ullage.rules.encode import Reads, reads
+from ullage.rules.lowering import Flags, Lowered
 from ullage.rules.numbers import TooWide
 from ullage.rules.terms import Rule
 from ullage.solve import Ground
 from ullage.standings import standings
 from ullage.testreport import CaseResult
-
-MOST_ROWS = 50_000
-"""How many rows are ground together at most, if they are of more cases than one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Base:
-    """The sound rows of one case."""
-
-    case: LawCase
-    facts: FactBase
 
 
 class Batch:
@@ -111,15 +100,7 @@ class Batch:
 
     def ground(self, bases: Sequence[Base]) -> Iterator[Grounded | Alone]:
         """Programs of all the cases, portion by portion; those that are amiss are Alone."""
-        levels: Levels = {}
-        for base in bases:
-            for slot, level in fact_levels(base.facts, self.read).items():
-                levels[slot] = max(level, levels.get(slot, 0))
-        rules = [*self.rules, *self._probes]
-        # A try more costs far more than figures that are written for whatever may come.
-        flags = wary(rules)
-        progress.phase("lowering rules")
-        lowered = lower(rules, levels, flags)
+        lowered, flags = lowered_for([*self.rules, *self._probes], bases, self.read)
         left = portions(bases)[::-1]
         while left:
             portion = left.pop()
@@ -135,7 +116,7 @@ class Batch:
     def _sound(self, bases: Sequence[Base], lowered: Lowered, flags: Flags) -> Grounded | None:
         """The program of some cases, ground; None where something is amiss with one of them."""
         try:
-            facts = self._facts(bases, lowered)
+            facts = numbered_facts(bases, self.read, lowered)
             progress.phase("grounding")
             context = Calls(lowered, flags)
             program = Ground()
@@ -161,14 +142,6 @@ class Batch:
             except PolicyError as error:
                 raise AssertionError("a probe is no rule") from error
         return Grounded(bases, program)
-
-    def _facts(self, bases: Sequence[Base], lowered: Lowered) -> list[str]:
-        """All cases' facts as text. Raises TooWide."""
-        lines = [f"{CASES}(0..{len(bases) - 1})."]
-        for number, base in enumerate(bases):
-            facts = fact_lines(base.facts, self.read, lowered.levels, lowered.shape)
-            lines += [of_case(fact, number) for fact in facts]
-        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,20 +214,6 @@ class CaseAnswer:
     def texts(self, name: str, arity: int) -> list[str]:
         """The same of one that is read as text."""
         return self.written.get(name, [])
-
-
-def portions(bases: Sequence[Base]) -> list[list[Base]]:
-    """The cases in runs of no more rows than are ground together."""
-    portions: list[list[Base]] = []
-    held = 0
-    for base in bases:
-        rows = sum(map(len, base.facts.rows.values()))
-        if not portions or held + rows > MOST_ROWS:
-            portions.append([])
-            held = 0
-        portions[-1].append(base)
-        held += rows
-    return portions
 
 
 def _probes(rule: Rule) -> bool:

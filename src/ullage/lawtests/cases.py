@@ -49,7 +49,12 @@ class Expectation:
     @property
     def name(self) -> str:
         """The law or plan and the subject, as mismatches begin."""
-        return f"{self.plan or self.law} of {'/'.join(part for _, part in self.subject)}"
+        return f"{self.owner[1]} of {'/'.join(part for _, part in self.subject)}"
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """``law`` or ``plan``, and its name."""
+        return ("plan", self.plan) if self.plan else ("law", self.law)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,8 +103,7 @@ def _mismatch(expectation: Expectation, cell: str, expected: str, have: str, sai
 
 def _of(expectation: Expectation, told: Found) -> tuple[str, Mapping[Subject, Standing | Plan]]:
     """What an expectation is of, in a word, and all that there is of it."""
-    key = ("plan", expectation.plan) if expectation.plan else ("law", expectation.law)
-    return "plan" if expectation.plan else "standing", told.get(key, {})
+    return "plan" if expectation.plan else "standing", told.get(expectation.owner, {})
 
 
 def _compare_verdict(expectation: Expectation, standing: Standing) -> list[Mismatch]:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from ullage import progress
 from ullage.findings import UsageError, similar
 from ullage.lawtests.alone import judge_alone
-from ullage.lawtests.batch import Base
 from ullage.lawtests.cases import LawCase
 from ullage.lawtests.equivalents import Equivalent, Listing, killed, load_equivalents
+from ullage.lawtests.grounding import Base
 from ullage.lawtests.mutants import Mutant, mutants
 from ullage.lawtests.mutation import Mutation, Verdict
 from ullage.lawtests.rows import Giver

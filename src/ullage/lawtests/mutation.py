@@ -22,9 +22,8 @@ from clingo.symbol import Function, Symbol
 
 from ullage import progress
 from ullage.findings import PolicyError
-from ullage.lawtests.batch import MOST_ROWS, Base, portions
 from ullage.lawtests.compare import found, mismatches
-from ullage.lawtests.grounding import Grounder, Program
+from ullage.lawtests.grounding import MOST_ROWS, Base, Grounder, Program, portions
 from ullage.lawtests.mutants import Mutant
 from ullage.lawtests.telling import AMISS, ask_lines, asked, telling_lines, told
 from ullage.plans import plans
@@ -327,8 +326,8 @@ class Mutation:
         planned, _ = plans(answer, declared, (), ())
         asking = dataclasses.replace(
             case,
-            expect=tuple(e for e in case.expect if (e.plan or e.law) in names),
-            absent=tuple(e for e in case.absent if (e.plan or e.law) in names),
+            expect=tuple(e for e in case.expect if e.owner[1] in names),
+            absent=tuple(e for e in case.absent if e.owner[1] in names),
         )
         return bool(mismatches(asking, found(stand, planned)))
 

@@ -59,18 +59,14 @@ def recorded(case: LawCase, policy: Policy) -> Record:
             raise Unrecordable(f"`{case.law}` says nothing of its rows")
         return Record(case, {}, [_whole(s) for s in of_law.values() if isinstance(s, Standing)])
     cells = {n: _cells(e, told) for n, e in enumerate(case.expect)}
-    if any(
-        told.get(("plan" if e.plan else "law", e.plan or e.law), {}).get(e.subject) is not None
-        for e in case.absent
-    ):
+    if any(told.get(e.owner, {}).get(e.subject) is not None for e in case.absent):
         raise Unrecordable("something is concluded that it expects to be absent")
     return Record(case, {n: c for n, c in cells.items() if c})
 
 
 def _cells(expectation: Expectation, told: Found) -> Cells:
     """The cells of an expectation that differ, as they are concluded. Raises Unrecordable."""
-    owner = ("plan", expectation.plan) if expectation.plan else ("law", expectation.law)
-    one = told.get(owner, {}).get(expectation.subject)
+    one = told.get(expectation.owner, {}).get(expectation.subject)
     if one is None:
         raise Unrecordable(f"there is no {expectation.name}")
     values = dict(one.values)

@@ -56,11 +56,8 @@ class Giver:
     def _unknown(self, case: LawCase) -> Iterator[str]:
         """Each law, plan or value that a case names, and nothing declares."""
         for expectation in (*case.expect, *case.absent):
-            kind, known = (
-                ("plan", self._book.plans) if expectation.plan else ("law", self._book.laws)
-            )
-            name = expectation.plan or expectation.law
-            owner = known.get(name)
+            kind, name = expectation.owner
+            owner = (self._book.plans if expectation.plan else self._book.laws).get(name)
             if owner is None:
                 yield f"no {kind} is named `{shorten(name)}`"
                 continue

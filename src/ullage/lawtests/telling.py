@@ -27,7 +27,7 @@ def told(name: str) -> str:
 
 def asked(case: LawCase) -> set[str]:
     """The laws and plans that a case expects something of."""
-    return {e.plan or e.law for e in (*case.expect, *case.absent)}
+    return {e.owner[1] for e in (*case.expect, *case.absent)}
 
 
 def ask_lines(cases: Iterable[LawCase]) -> Iterator[str]:
